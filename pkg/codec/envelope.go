@@ -1,0 +1,75 @@
+package codec
+
+import "math/bits"
+
+// envelope holds the members of a JSON-RPC envelope as raw views, nil where
+// there is none, before anything but their syntax was judged.
+type envelope struct {
+	jsonrpc, id, method, params, result, err []byte
+
+	idTwice       bool
+	twice         []byte // a name that is not unique, unescaped
+	twiceInParams string // the same, among the members of params in readInParams
+}
+
+// readInParams are the members of params that decide something in the
+// gateway. Were one there twice, we and the next reader could go by different
+// ones.
+var readInParams = [...]string{"_meta", "name", "uri", "requestId", "progressToken", "protocolVersion"}
+
+// envelope reads the rest of the object entered, to the end of the bytes.
+// Every name is kept, since none of an envelope may be duplicate.
+func (s *scanner) envelope() (e envelope, err error) {
+	for s.nextName() {
+		s.keep(s.name)
+		var member *[]byte
+		switch string(s.name) {
+		case "jsonrpc":
+			member = &e.jsonrpc
+		case "id":
+			e.idTwice = e.id != nil
+			member = &e.id
+		case "method":
+			member = &e.method
+		case "params":
+			member = &e.params
+		case "result":
+			member = &e.result
+		case "error":
+			member = &e.err
+		default:
+			member = &s.value
+		}
+		if member == &e.params && s.peek() == '{' {
+			e.params, e.twiceInParams, err = s.paramsObject()
+		} else {
+			*member, err = s.read()
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+	e.twice = s.duplicateName()
+	return e, s.finish("message")
+}
+
+func (s *scanner) paramsObject() (raw []byte, twice string, err error) {
+	if err := s.bracket(); err != nil {
+		return nil, "", err
+	}
+	start := s.dec.InputOffset() - int64(len("{"))
+	var seen, again uint
+	for s.next() {
+		for i, read := range readInParams {
+			if string(s.name) == read {
+				again |= seen & (1 << i)
+				seen |= 1 << i
+			}
+		}
+	}
+	if again != 0 {
+		twice = readInParams[bits.TrailingZeros(again)]
+	}
+	end := s.dec.InputOffset()
+	return s.src[start:end:end], twice, s.err
+}
