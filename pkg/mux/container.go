@@ -1,0 +1,108 @@
+package mux
+
+import (
+	"sync"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Container is one sandbox with its asks. All methods may be called concurrently.
+type Container struct {
+	// Set before the container can be seen.
+	mux    *Mux
+	id     string
+	sink   Sink   // nil: nobody listens
+	serial uint32 // unique in the mux: half of the key of its channels
+
+	mu sync.Mutex // a leaf; see the package's lock order
+
+	// Guarded by mu.
+	nextChannel uint32  // never 0
+	claim       *Claim  // the holder; live once it has a line
+	asks        askList // kinds 0 to 3, unsettled or still answerable, in the order they were made
+	resident    Ask     // the one notifications ask (protocol N2); new until N1 makes it
+}
+
+// ID returns the container's id.
+func (c *Container) ID() string { return c.id }
+
+// Sink returns what Config.NewSink made for this container, nil without one.
+func (c *Container) Sink() Sink { return c.sink }
+
+// Ask makes one ask of a kind from 0 to 3 for caller, which must not be nil. It
+// is announced at once when a connection is live, and waits for the next one
+// otherwise, for ever if need be (protocol R9). payload is borrowed until
+// caller.Settle is called, or until Leave or Cancel returned true.
+func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
+	a := &Ask{container: c, kind: k, payload: payload, caller: caller}
+	if !k.Known() || k.Many() {
+		c.mux.illegal("an ask of kind %v cannot be made", k)
+		a.caller, a.payload, a.state = nil, nil, stateDone
+		caller.Settle(Settlement{Outcome: NotServed})
+		return a
+	}
+	line, stopped := c.enter(a)
+	if stopped {
+		caller.Settle(Settlement{Outcome: Stopped})
+	} else if line != nil {
+		line.Flush()
+	}
+	return a
+}
+
+// enter takes a new ask in, and returns the line to flush if it was announced.
+func (c *Container) enter(a *Ask) (line Line, stopped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a.becomeLocked(stateWaiting)
+	c.asks.push(a)
+	if c.mux.stopped.Load() {
+		a.finishLocked()
+		c.mux.counters.settled[a.kind][Stopped].Add(1)
+		return nil, true
+	}
+	if line = c.liveLocked(); line != nil {
+		a.announceLocked(line)
+	}
+	return line, false
+}
+
+// stop ends every ask and returns the callers that are owed a Stopped.
+func (c *Container) stop() (owed []Caller) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for a := range c.asks.all {
+		kind := a.kind
+		if caller := a.finishLocked(); caller != nil {
+			c.mux.counters.settled[kind][Stopped].Add(1)
+			owed = append(owed, caller)
+		}
+	}
+	if s := c.resident.state; s != stateNew && s != stateDone {
+		c.resident.finishLocked()
+	}
+	return owed
+}
+
+// liveLocked returns the line of the live claim. Between Claim and Attach the
+// claim is held but not live: asks wait.
+func (c *Container) liveLocked() Line {
+	if c.claim == nil {
+		return nil
+	}
+	return c.claim.line
+}
+
+// mintLocked gives a its next channel and the channel its row (protocol R2).
+func (c *Container) mintLocked(a *Ask) {
+	for {
+		channel := c.nextChannel
+		if c.nextChannel++; c.nextChannel == 0 {
+			c.nextChannel = 1
+		}
+		if c.mux.channels.take(c.serial, channel, a) {
+			a.channel = channel
+			return
+		}
+	}
+}

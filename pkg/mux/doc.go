@@ -1,0 +1,53 @@
+// Package mux holds the life of an ask: from the caller who makes it, over the
+// server's /requests connection on which it is announced, to the answer path
+// on which it is answered, and back to the caller who is told.
+//
+// It is a state machine and nothing else. It knows no socket, starts no
+// goroutine and reads no clock but the [Clock] it is given. What it sends to
+// are four small interfaces: [Line] (a /requests connection), [Socket] (an
+// answer path), [Caller] (who waits for an answer) and [Sink] (who hears a
+// container's notifications).
+//
+//	              claim ends, path not open (R7)
+//	    ┌────────────────────────────────────────────┐
+//	    ▼                                            │
+//	waiting ──live claim: minted, on the wire──▶ announced ──path opens──▶ open
+//	    ▲                                            ▲                      │
+//	    │ claim ends             --reask-after (A5)  │                      │
+//	    ├──────────────────── parked ────────────────┘                      │
+//	    │                        ▲                                          │
+//	    │                        └── path ends abruptly, claim live ◀───────┤
+//	    └─────────────────────────── path ends abruptly, no claim ◀─────────┤
+//	                                                                        │
+//	done ◀── message and clean close: answered (A4) or unreadable (A7) ◀────┤
+//	     ◀── clean close without a message: not served (A6) ◀───────────────┤
+//	     ◀── message over the limit: too big (W9) ◀─────────────────────────┘
+//	     ◀── from any state: the mux stops; the caller of an ask that is
+//	         waiting or parked has gone; an ask without a caller is lost or breaks (A10)
+//
+// The resident notifications ask of each container ([codec.Notifications],
+// protocol N) goes through the same states, but is never done before the mux
+// stops: however its path ends it is asked again, at the latest on the next
+// connection.
+//
+// An ask has a channel, and the channel a row in the table, exactly while it
+// is announced or open. A channel that is not in the table is refused without
+// any lock.
+//
+// # Order
+//
+// A container keeps its asks in one list, in the order in which they were made.
+// A new claim announces what waits by walking that list, so lost, broken and new
+// asks need no sorting (protocol R7). Minting a channel and handing its frame to
+// the Line happen under one lock, so the wire order is the channel order (R2).
+//
+// # Locks
+//
+// Mux.beginning (a container begins; Config.FirstChannel and Config.NewSink are
+// called under it) is never held together with another lock of this package.
+// Container.mu guards everything that changes in a container, its asks, its
+// claim and their paths. It is a leaf: under it only Line.Announce, the Clock
+// and the two tables are called, none of which may call back. Callers are
+// settled, lines flushed and probed, sockets closed and sinks notified with no
+// lock held.
+package mux
