@@ -1,0 +1,104 @@
+package sock
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Conn is a net.Conn with the facilities of this package. Its methods may be
+// called from any goroutine, with one writer (Write, TryWrite, TryWrite2) and
+// one reader (Read, ReadIdle) at a time; Departed, Close and the setters may
+// run beside both.
+type Conn struct {
+	net.Conn
+	raw  syscall.RawConn // nil: only the slow ways
+	idle idleRead
+}
+
+// Wrap returns nc with the facilities of this package. The Conn owns nc.
+func Wrap(nc net.Conn) *Conn {
+	if c, ok := nc.(*Conn); ok {
+		return c
+	}
+	c := &Conn{Conn: nc, raw: rawOf(nc)}
+	if c.raw != nil {
+		c.idle.attempt = c.idle.read
+	}
+	return c
+}
+
+// rawOf asks for exact types: a wrapper that embeds a TCP connection has its
+// SyscallConn too, and would be bypassed.
+func rawOf(nc net.Conn) syscall.RawConn {
+	if !rawWays {
+		return nil
+	}
+	var raw syscall.RawConn
+	var err error
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		raw, err = nc.SyscallConn()
+	case *net.UnixConn:
+		raw, err = nc.SyscallConn()
+	default:
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// transport is the socket that carries c, also where c speaks TLS over it; nil
+// where there is none to be seen.
+func (c *Conn) transport() syscall.RawConn {
+	if c.raw != nil {
+		return c.raw
+	}
+	if over, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
+		return rawOf(over.NetConn())
+	}
+	return nil
+}
+
+// CloseWrite ends the writing half; the peer reads to its end, and we can still
+// read. It is errors.ErrUnsupported where the connection has no halves.
+func (c *Conn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
+// SetUserTimeout bounds how long sent bytes may stay unacknowledged, or the
+// peer's window shut, before the kernel ends the connection (TCP_USER_TIMEOUT).
+// Zero restores the kernel's default; anything else is rounded up to a
+// millisecond. It is errors.ErrUnsupported where the connection is not carried
+// by TCP, or the system has no such option.
+func (c *Conn) SetUserTimeout(d time.Duration) error {
+	raw := c.transport()
+	if raw == nil {
+		return errors.ErrUnsupported
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = setUserTimeout(fd, d) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// Departed reports, without waiting and without reading anything, that the peer
+// has ended its half or reset the connection, or that we closed ours. It is
+// false while bytes of the peer are unread, and where there is no socket to look
+// at. A reset seen here may reach a concurrent Read as io.EOF: the kernel tells
+// it once.
+func (c *Conn) Departed() bool {
+	raw := c.transport()
+	if raw == nil {
+		return false
+	}
+	return departed(raw)
+}

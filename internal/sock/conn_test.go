@@ -1,0 +1,230 @@
+package sock
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// guard is when a test that waits for something gives up.
+const guard = 20 * time.Second
+
+// tcpPair returns both ends of a connection accepted from Listen.
+func tcpPair(t testing.TB) (ours *Conn, peer *net.TCPConn) {
+	t.Helper()
+	ln, err := Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return accepted(t, ln)
+}
+
+func accepted(t testing.TB, ln net.Listener) (ours *Conn, peer *net.TCPConn) {
+	t.Helper()
+	dialled, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close(); dialled.Close() })
+	return Wrap(nc), dialled.(*net.TCPConn)
+}
+
+// tlsPair speaks TLS over tcpPair.
+func tlsPair(t testing.TB) (ours *Conn, peer *tls.Conn, wire *net.TCPConn) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, wire := tcpPair(t)
+	server := tls.Server(plain.Conn, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	peer = tls.Client(wire, &tls.Config{InsecureSkipVerify: true})
+	shaken := make(chan error, 1)
+	go func() { shaken <- server.Handshake() }()
+	if err := peer.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-shaken; err != nil {
+		t.Fatal(err)
+	}
+	return Wrap(server), peer, wire
+}
+
+func pipePair(t testing.TB) (ours *Conn, peer net.Conn) {
+	a, b := net.Pipe()
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return Wrap(a), b
+}
+
+// eventually polls what only the kernel can tell, and has no event for.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(guard)
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestDepartedSeesFINAndReset(t *testing.T) {
+	t.Run("still there", func(t *testing.T) {
+		c, _ := tcpPair(t)
+		if c.Departed() {
+			t.Error("a quiet peer has departed")
+		}
+	})
+	t.Run("FIN", func(t *testing.T) {
+		c, peer := tcpPair(t)
+		peer.CloseWrite()
+		eventually(t, "departed", c.Departed)
+	})
+	t.Run("reset", func(t *testing.T) {
+		c, peer := tcpPair(t)
+		peer.SetLinger(0)
+		peer.Close()
+		eventually(t, "departed", c.Departed)
+	})
+	t.Run("beside a parked reader", func(t *testing.T) {
+		c, peer := tcpPair(t)
+		read := make(chan error, 1)
+		go func() { _, err := c.ReadIdle(); read <- err }()
+		if c.Departed() {
+			t.Error("a quiet peer has departed")
+		}
+		peer.Close()
+		eventually(t, "departed", c.Departed)
+		if err := <-read; err != io.EOF {
+			t.Errorf("the reader got %v", err)
+		}
+	})
+	t.Run("unread bytes hide it and are left", func(t *testing.T) {
+		c, peer := tcpPair(t)
+		peer.Write([]byte("x"))
+		peer.CloseWrite()
+		if c.Departed() {
+			t.Error("departed while a byte is unread")
+		}
+		b, err := io.ReadAll(c)
+		if string(b) != "x" || err != nil {
+			t.Errorf("read %q, %v", b, err)
+		}
+		if !c.Departed() {
+			t.Error("not departed at the end")
+		}
+	})
+	t.Run("closed by us", func(t *testing.T) {
+		c, _ := tcpPair(t)
+		c.Close()
+		if !c.Departed() {
+			t.Error("our own close is not seen")
+		}
+	})
+	t.Run("under TLS", func(t *testing.T) {
+		c, _, wire := tlsPair(t)
+		// The handshake's last records may be unread still.
+		done := make(chan error, 1)
+		go func() { _, err := c.ReadIdle(); done <- err }()
+		wire.Close()
+		<-done
+		eventually(t, "departed", c.Departed)
+	})
+	t.Run("a pipe cannot tell", func(t *testing.T) {
+		c, peer := pipePair(t)
+		peer.Close()
+		if c.Departed() {
+			t.Error("a pipe has departed")
+		}
+	})
+}
+
+func TestCloseWriteLeavesTheOtherHalf(t *testing.T) {
+	c, peer := tcpPair(t)
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(peer); len(b) != 0 || err != nil {
+		t.Errorf("the peer read %q, %v", b, err)
+	}
+	peer.Write([]byte("late"))
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(c, b); err != nil || string(b) != "late" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	p, _ := pipePair(t)
+	if err := p.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a pipe's half was closed: %v", err)
+	}
+}
+
+func TestWrapKeepsAWrappedConn(t *testing.T) {
+	c, _ := tcpPair(t)
+	if Wrap(c) != c {
+		t.Error("wrapped twice")
+	}
+	if c.raw == nil {
+		t.Error("a TCP connection has no fast ways")
+	}
+	// A wrapper that sees the bytes must not be bypassed.
+	if w := Wrap(struct{ *net.TCPConn }{c.Conn.(*net.TCPConn)}); w.raw != nil {
+		t.Error("a wrapper was bypassed")
+	}
+}
+
+func TestUnixSocketsGetTheFastWays(t *testing.T) {
+	ln, err := net.Listen("unix", t.TempDir()+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	peer, err := net.Dial("unix", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	nc, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	c := Wrap(nc)
+	if n, err := c.TryWrite2([]byte("a"), []byte("b")); n != 2 || err != nil {
+		t.Errorf("wrote %d, %v", n, err)
+	}
+	if err := c.SetUserTimeout(time.Second); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a user timeout on a Unix socket: %v", err)
+	}
+	if c.Departed() {
+		t.Error("departed")
+	}
+	peer.Close()
+	eventually(t, "departed", c.Departed)
+}

@@ -1,0 +1,27 @@
+package sock
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// How the kernel finds out that a peer is dead (protocol W4): a silent socket is
+// probed after keepAliveIdle and given up a minute after the peer last spoke.
+const (
+	keepAliveIdle     = 30 * time.Second
+	keepAliveInterval = 10 * time.Second
+	keepAliveCount    = 3
+
+	// UserTimeout is what accepted sockets begin with, as SetUserTimeout.
+	UserTimeout = time.Minute
+)
+
+// Listen listens on the TCP address addr ("host:port"; port 0 picks one). Dead
+// peers of its connections are found by TCP keep-alive and, on Linux,
+// TCP_USER_TIMEOUT (protocol W4). ctx bounds the look-up of a host name. Errors
+// are package net's, which name the address.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	config := listenConfig()
+	return config.Listen(ctx, "tcp", addr)
+}

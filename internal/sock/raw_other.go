@@ -1,0 +1,17 @@
+//go:build !unix
+
+package sock
+
+import (
+	"errors"
+	"syscall"
+)
+
+// No connection gets a RawConn here, so that none of these is reached.
+const rawWays = false
+
+func readSocket(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func tryWrite(syscall.RawConn, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func departed(syscall.RawConn) bool { return false }

@@ -1,0 +1,116 @@
+//go:build unix
+
+package sock
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const rawWays = true
+
+func readSocket(fd uintptr, p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(fd), p)
+		switch err {
+		case nil:
+			return n, nil
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+			return 0, syscall.EAGAIN
+		}
+		return 0, os.NewSyscallError("read", err)
+	}
+}
+
+// writeTry and peek carry a call's arguments into a callback that was made once.
+type writeTry struct {
+	head, body []byte
+	n          int
+	err        error
+	attempt    func(fd uintptr) bool
+}
+
+var writeTries = sync.Pool{New: func() any {
+	t := new(writeTry)
+	t.attempt = t.write
+	return t
+}}
+
+func tryWrite(raw syscall.RawConn, head, body []byte) (int, error) {
+	t := writeTries.Get().(*writeTry)
+	t.head, t.body = head, body
+	err := raw.Write(t.attempt)
+	if err == nil {
+		err = t.err
+	}
+	n := t.n
+	t.head, t.body, t.n, t.err = nil, nil, 0, nil
+	writeTries.Put(t)
+	return n, err
+}
+
+// write returns true whatever happened: false would park the goroutine.
+func (t *writeTry) write(fd uintptr) bool {
+	for {
+		var n int
+		var err error
+		if t.body == nil {
+			n, err = unix.Write(int(fd), t.head)
+		} else {
+			n, err = writeBoth(int(fd), t.head, t.body)
+		}
+		switch err {
+		case nil:
+			t.n = max(n, 0)
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+		default:
+			t.err = os.NewSyscallError("write", err)
+		}
+		return true
+	}
+}
+
+type peek struct {
+	gone    bool
+	b       [1]byte
+	attempt func(fd uintptr)
+}
+
+var peeks = sync.Pool{New: func() any {
+	p := new(peek)
+	p.attempt = p.look
+	return p
+}}
+
+// departed goes through Control: a parked reader holds the lock that Read takes.
+func departed(raw syscall.RawConn) bool {
+	p := peeks.Get().(*peek)
+	p.gone = false
+	err := raw.Control(p.attempt)
+	gone := p.gone || err != nil
+	peeks.Put(p)
+	return gone
+}
+
+func (p *peek) look(fd uintptr) {
+	for {
+		n, err := peekSocket(fd, &p.b)
+		switch err {
+		case nil:
+			p.gone = n == 0
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+		default:
+			p.gone = true
+		}
+		return
+	}
+}

@@ -1,0 +1,26 @@
+package sock
+
+// TryWrite writes what fits without waiting and returns how many bytes that
+// were: 0 and no error where nothing did. Where the connection has no such way
+// (TLS, pipes) nothing ever fits, and the caller goes on to Write. A write
+// deadline that has passed fails it, as it fails Write. It does not keep p.
+func (c *Conn) TryWrite(p []byte) (int, error) {
+	if c.raw == nil || len(p) == 0 {
+		return 0, nil
+	}
+	return tryWrite(c.raw, p, nil)
+}
+
+// TryWrite2 is TryWrite of head followed by body, in one system call where the
+// system can; the count runs over both.
+func (c *Conn) TryWrite2(head, body []byte) (int, error) {
+	switch {
+	case c.raw == nil:
+		return 0, nil
+	case len(head) == 0:
+		return c.TryWrite(body)
+	case len(body) == 0:
+		return c.TryWrite(head)
+	}
+	return tryWrite(c.raw, head, body)
+}
