@@ -1,0 +1,122 @@
+package wsock
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+const (
+	// closeWait bounds how long our Close waits for the peer's.
+	closeWait = 5 * time.Second
+
+	// lingerWait bounds how long the peer is still read, and our last frames
+	// still written, once the connection has ended: a socket closed with unread
+	// bytes is reset, and the reset eats our Close.
+	lingerWait = time.Second
+)
+
+// Config is shared by many connections and must not change while it is in use.
+// The zero Config is the server's role with no limit and no pings.
+type Config struct {
+	// MaxMessage is the longest message accepted, in bytes over all its
+	// fragments (protocol W9). 0 or less accepts any.
+	MaxMessage int
+
+	// Ring pings connections on which nothing was heard or sent for a whole
+	// period (protocol W4): after its last traffic a connection is silent for
+	// less than two. Nil for no pings.
+	Ring *keepalive.Ring
+
+	// OnPanic is told about every panic that was recovered, with its stack. It
+	// may be nil; the Ending carries the panic too. It must not panic.
+	OnPanic func(value any, stack []byte)
+
+	// Client makes New take the client's role: it masks, and takes no masked
+	// frames. Dial has it in any case.
+	Client bool
+
+	// TLS is what Dial uses for wss URLs; nil is the default configuration.
+	TLS *tls.Config
+}
+
+// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending and
+// SetUserTimeout may be called from any goroutine at any time, also after the
+// end, when they do nothing; none of them blocks.
+type Conn struct {
+	sc     *sock.Conn
+	cfg    *Config
+	client bool
+
+	// Owned by the caller until Serve, by the reading goroutine from then on.
+
+	handler Handler
+	run     func() // loop, made once so that starting it allocates nothing
+	early   []byte // what the peer sent ahead of Serve
+	in      incoming
+	ended   bool // Handler.Ended was called
+	drains  bool // the connection has ended; what still comes is discarded
+
+	entry keepalive.Entry
+	busy  atomic.Bool // something was heard or sent since the last beat
+
+	mu sync.Mutex // guards what follows
+
+	out      *codec.Buffer // frames for the next batch; nil when there are none
+	pong     *codec.Buffer // payload of the newest ping that out has no answer to
+	inflight int           // length of the batch that is being written
+	ping     bool          // a ping of ours is due
+	writing  bool          // a batch is being written; its writer takes the next one too
+	shut     bool          // nothing may be queued: our Close is, or the end has come
+	awaits   bool          // our Close was first: time the peer's answer once it is written
+	fin      bool          // half-close once everything is written
+	done     bool          // close TCP once everything is written
+}
+
+// New makes a WebSocket of an upgraded connection, which it owns from then on.
+// Early is what the peer has sent already; it is kept and changed. The
+// connection must be Served, or Cut.
+func New(nc net.Conn, early []byte, cfg *Config) *Conn {
+	return newConn(nc, early, cfg, cfg.Client)
+}
+
+func newConn(nc net.Conn, early []byte, cfg *Config, client bool) *Conn {
+	c := &Conn{sc: sock.Wrap(nc), cfg: cfg, client: client, early: early}
+	c.in.client = client
+	c.in.within = noFragments
+	return c
+}
+
+// Serve begins reading, in a goroutine of the connection's own, and returns at
+// once. It is called once.
+func (c *Conn) Serve(h Handler) {
+	c.handler = h
+	c.run = c.loop
+	if c.cfg.Ring != nil {
+		c.entry.Beater = (*pulse)(c)
+		c.cfg.Ring.Add(&c.entry)
+	}
+	go c.run()
+}
+
+// SetUserTimeout bounds how long what we sent may stay unacknowledged before the
+// kernel ends the connection (protocol R5); see sock.Conn.SetUserTimeout.
+func (c *Conn) SetUserTimeout(d time.Duration) error { return c.sc.SetUserTimeout(d) }
+
+// pulse is the Conn as its ring sees it.
+type pulse Conn
+
+// Beat pings a connection on which nothing has happened since the last beat.
+// Our pings and their pongs do not count, or every second one would be left out.
+func (p *pulse) Beat(time.Time) {
+	c := (*Conn)(p)
+	if !c.busy.Swap(false) {
+		c.Ping()
+	}
+}

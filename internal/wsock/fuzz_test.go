@@ -1,0 +1,106 @@
+package wsock
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/gobwas/ws"
+
+	"github.com/diverge-network/gateway/internal/wsock/wstest"
+)
+
+// FuzzIncoming feeds any bytes, cut anywhere: the reader does not panic, holds
+// no more than what came, honours the limit, and comes to the same whatever the
+// cut.
+func FuzzIncoming(f *testing.F) {
+	for _, client := range []bool{false, true} {
+		var wire []byte
+		for _, fr := range []wstest.Frame{
+			{Fin: true, Op: wstest.OpBinary, Payload: []byte("one")},
+			{Op: wstest.OpBinary, Payload: pattern(130)},
+			{Fin: true, Op: wstest.OpPing, Payload: []byte("p")},
+			{Fin: true, Payload: []byte("end")},
+			{Fin: true, Op: wstest.OpText, Payload: []byte("\xff")},
+			{Fin: true, Op: wstest.OpClose, Payload: wstest.CloseBody(1000, "")},
+		} {
+			fr.Masked = !client
+			wire = wstest.AppendFrame(wire, fr)
+		}
+		f.Add(wire, uint16(7), client, uint16(200))
+		f.Add(wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary, Masked: !client}, 1<<63-1), uint16(1), client, uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, wire []byte, cut uint16, client bool, limit uint16) {
+		whole := transcript(t, wire, len(wire), client, int(limit))
+		pieces := transcript(t, wire, int(cut)%64+1, client, int(limit))
+		if !bytes.Equal(whole, pieces) {
+			t.Fatalf("in one piece: %q\nin pieces of %d: %q", whole, cut%64+1, pieces)
+		}
+	})
+}
+
+// transcript is what came of wire, given in pieces of n bytes.
+func transcript(t *testing.T, wire []byte, n int, client bool, limit int) (log []byte) {
+	in := incoming{client: client, within: noFragments}
+	defer in.release()
+	arrived := 0
+	for wire = bytes.Clone(wire); len(wire) > 0; {
+		n := min(n, len(wire))
+		p := wire[:n]
+		wire = wire[n:]
+		arrived += n
+		for len(p) > 0 {
+			rest, body, ev, bad := in.next(p, limit)
+			if bad != nil {
+				return append(log, bad.Reason...)
+			}
+			if len(rest) >= len(p) {
+				t.Fatal("a step consumed nothing")
+			}
+			p = rest
+			if in.message != nil && cap(in.message.B) > 2*arrived+grain {
+				t.Fatalf("%d bytes arrived, %d are held", arrived, cap(in.message.B))
+			}
+			switch ev {
+			case evMessage:
+				b := in.takeMessage()
+				if limit > 0 && len(b.B) > limit {
+					t.Fatalf("a message of %d bytes, the limit is %d", len(b.B), limit)
+				}
+				log = append(append(append(log, "message "...), b.B...), '\n')
+				b.Release()
+			case evPing, evPong, evClose:
+				if len(body) > maxControl {
+					t.Fatalf("a control frame of %d bytes", len(body))
+				}
+				log = append(append(append(log, "control "...), body...), byte(ev), '\n')
+				judgeClose(body)
+			}
+		}
+		in.rest()
+		if !in.payload && in.within == ws.OpContinuation && in.message != nil {
+			t.Fatal("a buffer is held between messages")
+		}
+	}
+	return log
+}
+
+// FuzzFrame sends what we make through the peer's reader and our own.
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte("head"), []byte("body"), true)
+	f.Add([]byte(nil), pattern(126), false)
+	f.Add(pattern(5), pattern(65536), true)
+	f.Fuzz(func(t *testing.T, head, body []byte, client bool) {
+		b := appendFrame(nil, client, ws.OpBinary, head, body)
+		defer b.Release()
+		want := append(bytes.Clone(head), body...)
+		in := incoming{client: !client, within: noFragments}
+		defer in.release()
+		_, _, ev, bad := in.next(b.B, 0)
+		if ev != evMessage || bad != nil {
+			t.Fatal(ev, bad)
+		}
+		m := in.takeMessage()
+		same(t, m.B, want)
+		m.Release()
+	})
+}
