@@ -1,0 +1,129 @@
+//go:build !race
+
+package inside
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/mux"
+)
+
+// prompt answers each ask at once, in the goroutine that makes it.
+type prompt struct {
+	t       testing.TB
+	mux     *mux.Mux
+	channel uint32
+	kind    codec.Kind
+	frame   []byte
+}
+
+func (p *prompt) Announce(channel uint32, k codec.Kind, _ []byte) {
+	if k != codec.Notifications {
+		p.channel, p.kind = channel, k
+	}
+}
+
+func (p *prompt) Flush() {
+	path, err := p.mux.Open("c1", p.kind, p.channel, p)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	path.Arrived()
+	path.Closed(p.frame)
+}
+
+func (p *prompt) Probe()         {}
+func (p *prompt) CloseUnserved() {}
+
+// request makes a context as fasthttp would hand it over.
+func (w *world) context(token, body string) *fasthttp.RequestCtx {
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.SetMethod(fasthttp.MethodPost)
+	ctx.Request.SetRequestURI("/containers/c1/mcp")
+	ctx.Request.Header.SetContentType("application/json")
+	ctx.Request.Header.Set("Accept", "application/json, text/event-stream")
+	ctx.Request.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	ctx.Request.Header.Set("Mcp-Session-Id", token)
+	ctx.Request.SetBodyString(body)
+	return ctx
+}
+
+// TestAllocationsPerRequest holds what this room and package mux allocate for a
+// request, HTTP itself not counted.
+func TestAllocationsPerRequest(t *testing.T) {
+	w := newWorld(t)
+	claim, err := w.mux.Container("c1").Claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Detach()
+	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(`{"content":[]}`))})
+	token, _ := w.faces.mint("c1", newest)
+	for _, c := range []struct {
+		name, body, want string
+		most             float64
+	}{
+		{"ping", pingBody, `{"jsonrpc":"2.0","id":7,"result":{}}`, 1},
+		// The container's name, the call's key, mux's ask and path, and the channel's row.
+		{"call", callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
+	} {
+		ctx := w.context(token, c.body)
+		n := testing.AllocsPerRun(1000, func() {
+			ctx.Response.Reset()
+			w.handler.serve(ctx)
+		})
+		if got := string(ctx.Response.Body()); got != c.want {
+			t.Errorf("%s: got %s", c.name, got)
+		}
+		t.Logf("%s: %v allocations", c.name, n)
+		if n > c.most {
+			t.Errorf("%s: %v allocations, want at most %v", c.name, n, c.most)
+		}
+	}
+}
+
+// TestNotificationIsEncodedOnce holds that a notification is one allocation,
+// whatever the number of streams it goes to.
+func TestNotificationIsEncodedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.mux.Container("c1")
+	face := w.mux.Lookup("c1").Sink().(*Face)
+	n, err := codec.ParseNotification([]byte(toolsChanged))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const streams = 50
+	for range streams {
+		token, _ := w.faces.mint("c1", newest)
+		conn := w.raw(getHead("/containers/c1/mcp", token))
+		drained := make(chan struct{})
+		go func() { defer close(drained); _, _ = io.Copy(io.Discard, conn) }()
+		t.Cleanup(func() { _ = conn.Close(); <-drained })
+	}
+	await(t, "all streams", func() bool { return w.streams.Streams.Load() == streams })
+	if got := testing.AllocsPerRun(500, func() { face.Notify(n) }); got > 1 {
+		t.Errorf("%v allocations for one notification to %d streams", got, streams)
+	}
+}
+
+// TestWaitingLooksForTheClientWithoutAllocating is what a call costs per second
+// of waiting.
+func TestWaitingLooksForTheClientWithoutAllocating(t *testing.T) {
+	w := newWorld(t)
+	conn := sock.Wrap(w.raw(""))
+	if got := testing.AllocsPerRun(100, func() { conn.Departed() }); got > 2 {
+		t.Errorf("%v allocations per look", got)
+	}
+	c := takeCall(nil, nil)
+	defer c.release()
+	if got := testing.AllocsPerRun(100, func() { c.timer.Reset(time.Hour) }); got > 0 {
+		t.Errorf("%v allocations per timer", got)
+	}
+}

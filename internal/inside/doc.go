@@ -1,0 +1,25 @@
+// Package inside serves a container's MCP client: the Model Context Protocol
+// over Streamable HTTP, at /containers/{id}/mcp and, for the container
+// "default", at /mcp (protocol G1 to G3).
+//
+// A POST carries one JSON-RPC message. What the provider's server has to answer
+// (tools/list, tools/call, resources/list, resources/read) becomes an ask of
+// package mux, and the request waits for it, however long that takes; the rest
+// is answered here. A GET opens the session's event stream, on which the
+// container's notifications arrive (protocol N7). A DELETE ends the session.
+//
+// Each container has a Face: its sessions, its calls in flight and its event
+// streams. The Face is the mux.Sink of the container, so a container without a
+// client costs one small struct, and Faces makes them for mux.Config.NewSink.
+//
+// Locks, in the order in which they may nest:
+//
+//	Face.opening   the coming and going of one container's event streams
+//	 ├ Face.mu     its sessions, calls and streams; a leaf
+//	 ├ roster.mu   connections and streams of the listeners; a leaf
+//	 └ the locks of package stream and of keepalive.Ring
+//	Handler.mu     its listeners; a leaf
+//
+// Nothing of package mux is called while one of them is held, and Face.Notify,
+// which package mux calls, takes none of them.
+package inside

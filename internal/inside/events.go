@@ -1,0 +1,186 @@
+package inside
+
+import (
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/stream"
+)
+
+// events is the event stream of one session: the connection of a GET, which
+// fasthttp handed over. It is the stream.Conn of its own stream. Its one
+// goroutine only reads, and so sees the client leave.
+type events struct {
+	// Set before the stream opens.
+	handler *Handler
+	face    *Face
+	session sessionID
+	conn    *sock.Conn
+
+	// stream is set under Face.opening.
+	stream *stream.Stream
+
+	// head is what of the response's head has yet to be written, ahead of
+	// whatever comes first. Owned by who writes; the stream lets one at a time.
+	head []byte
+	// flushing says that a write waits for the connection.
+	flushing atomic.Bool
+
+	beat       keepalive.Entry
+	prev, next *events // in the roster
+}
+
+// Comments of an event stream. They have a colon and an empty line like any
+// event: some clients end the connection otherwise.
+var (
+	openComment      = stream.Message{Bytes: []byte(": open\n\n"), Keep: true}
+	keepAliveComment = stream.Message{Bytes: []byte(": keepalive\n\n")}
+)
+
+// appendStreamHead appends the head of a response whose body is an event stream
+// without an end: it ends with the connection.
+func appendStreamHead(dst []byte) []byte {
+	dst = append(dst, "HTTP/1.1 200 OK\r\nDate: "...)
+	dst = fasthttp.AppendHTTPDate(dst, time.Now())
+	return append(dst, "\r\nContent-Type: "+mediaStream+
+		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n\r\n"...)
+}
+
+// listen serves a GET: the connection becomes the session's event stream. It
+// works from initialize on. A Last-Event-ID is ignored: nothing is replayed
+// (protocol N5).
+func (h *Handler) listen(ctx *fasthttp.RequestCtx, container string) {
+	if data := judgeRevision(ctx); data != nil {
+		h.refuse(ctx, ReasonRevision, detail{data: data})
+		return
+	}
+	c, s, refused := h.admit(ctx, container)
+	if refused != "" {
+		h.refuse(ctx, refused, detail{})
+		return
+	}
+	face := c.Sink().(*Face)
+	h.running.Add(1) // the stream's; it counts from here on, while this request still does
+	// Without a response of fasthttp's the callback is never skipped.
+	ctx.HijackSetNoResponse(true)
+	ctx.Hijack(func(conn net.Conn) { h.stream(conn, face, s) })
+}
+
+// stream opens the event stream on a connection that was handed over.
+func (h *Handler) stream(hijacked net.Conn, face *Face, s session) {
+	e := &events{handler: h, face: face, session: s.id}
+	reading := false
+	defer func() {
+		if !reading {
+			h.running.Done()
+		}
+	}()
+	defer h.guardStream(hijacked)
+	raw, _, err := sock.Early(hijacked) // nothing that a client sends here counts
+	if err != nil {
+		_ = raw.Close()
+		return
+	}
+	e.conn, e.head = sock.Wrap(raw), appendStreamHead(nil)
+	e.beat.Beater = e
+	if !face.open(e) {
+		h.refuseStream(e.conn)
+		return
+	}
+	reading = true
+	// A fresh stack: this one has grown in fasthttp's hands, and would stay so.
+	go e.read()
+}
+
+// refuseStream ends a connection whose session was ended while it was handed over.
+func (h *Handler) refuseStream(conn *sock.Conn) {
+	h.observer.Refused(Listener, string(ReasonUnknownSession))
+	var r fasthttp.Response
+	gone := refusalFor(ReasonUnknownSession)
+	r.SetStatusCode(gone.status)
+	r.Header.SetContentType(mediaJSON)
+	r.SetConnectionClose()
+	r.SetBody(gone.body(detail{}))
+	if err := conn.SetWriteDeadline(time.Now().Add(farewellTime)); err == nil {
+		// Whether it arrives or not, the connection ends.
+		_, _ = r.WriteTo(conn)
+	}
+	_ = conn.Close()
+}
+
+// read is the stream's goroutine. It waits without a buffer until the client
+// leaves or the stream is closed; what the client sends is not looked at.
+func (e *events) read() {
+	defer e.handler.running.Done()
+	defer e.handler.guardStream(e.conn)
+	defer e.handler.roster.leave(e)
+	defer e.face.closed(e)
+	defer e.handler.ring.Remove(&e.beat)
+	defer e.stream.Close(stream.CloseLeft)
+	for {
+		chunk, err := e.conn.ReadIdle()
+		if err != nil {
+			return
+		}
+		chunk.Release()
+	}
+}
+
+// guardStream keeps a panic on an event stream from ending more than the stream.
+func (h *Handler) guardStream(conn net.Conn) {
+	if value := recover(); value != nil {
+		h.panicked(PanicStream, value, debug.Stack())
+		_ = conn.Close()
+	}
+}
+
+// Beat implements keepalive.Beater. While something waits to be written, the
+// stream is not quiet.
+func (e *events) Beat(time.Time) {
+	if !e.flushing.Load() {
+		e.stream.Send(keepAliveComment)
+	}
+}
+
+// TryWrite implements stream.Conn.
+func (e *events) TryWrite(p []byte) (int, error) {
+	if len(e.head) == 0 {
+		return e.conn.TryWrite(p)
+	}
+	n, err := e.conn.TryWrite2(e.head, p)
+	ofHead := min(n, len(e.head))
+	e.headWritten(ofHead)
+	return n - ofHead, err
+}
+
+// Write implements stream.Conn.
+func (e *events) Write(p []byte) (int, error) {
+	e.flushing.Store(true)
+	defer e.flushing.Store(false)
+	if len(e.head) > 0 {
+		n, err := e.conn.Write(e.head)
+		e.headWritten(n)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return e.conn.Write(p)
+}
+
+func (e *events) headWritten(n int) {
+	if e.head = e.head[n:]; len(e.head) == 0 {
+		e.head = nil
+	}
+}
+
+// SetWriteDeadline implements stream.Conn.
+func (e *events) SetWriteDeadline(t time.Time) error { return e.conn.SetWriteDeadline(t) }
+
+// Close implements stream.Conn.
+func (e *events) Close() error { return e.conn.Close() }

@@ -1,0 +1,117 @@
+package inside
+
+import (
+	"sync"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/stream"
+)
+
+// Face is the side of one container that its MCP clients see: their sessions,
+// calls in flight and event streams. It is the container's mux.Sink.
+type Face struct {
+	// Set when made.
+	faces     *Faces
+	container string
+	hub       *stream.Hub
+
+	// opening makes one change of streams at a time, the closing of a stream
+	// included, which mu is not held for.
+	opening sync.Mutex
+	mu      sync.Mutex
+
+	// Guarded by mu; the maps are made when first needed.
+	sessions sessions
+	calls    map[callKey]*call
+	crowded  bool                  // calls was once longer than manyCalls
+	streams  map[sessionID]*events // each session's one stream, the newest (protocol N7)
+}
+
+const methodProgress = "notifications/progress"
+
+// eventOverhead is what an event adds to its JSON: "event: message", "data: "
+// and the line breaks.
+const eventOverhead = 32
+
+// Notify sends a notification to every session that has a stream open (protocol
+// N7). It is encoded once, whatever their number, into bytes that all streams
+// share.
+func (f *Face) Notify(n codec.Notification) {
+	if string(n.Method) == methodProgress {
+		f.faces.observer.Unheard(UnheardProgress)
+		return
+	}
+	if f.hub.Streams() == 0 {
+		f.faces.observer.Unheard(UnheardNoStream)
+		return
+	}
+	if f.hub.Publish(stream.Message{Bytes: notificationEvent(n), Key: stream.KeyOf(n)}) == 0 {
+		f.faces.observer.Unheard(UnheardNoStream)
+	}
+}
+
+func notificationEvent(n codec.Notification) []byte {
+	envelope := codec.GetBuffer(len(n.Raw) + eventOverhead)
+	defer envelope.Release()
+	envelope.B = codec.AppendNotificationEnvelope(envelope.B, n)
+	return codec.AppendEvent(make([]byte, 0, len(envelope.B)+eventOverhead), envelope.B)
+}
+
+// admit lets a request of a session in, which counts as a use of it. It reports
+// false if the session has ended or expired.
+func (f *Face) admit(s session) bool {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.streams[s.id] == nil && !f.sessions.live(s, f.faces.lifetime, now) {
+		return false
+	}
+	f.sessions.use(s.id, now)
+	return true
+}
+
+// begin enters a call; refused says why it may not be made.
+func (f *Face) begin(key callKey, c *call) (refused Reason) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sessions.hasEnded(key.session) {
+		return ReasonUnknownSession
+	}
+	if f.calls[key] != nil {
+		return ReasonDuplicateID
+	}
+	if f.calls == nil {
+		f.calls = make(map[callKey]*call, 1)
+	}
+	f.calls[key] = c
+	f.crowded = f.crowded || len(f.calls) > manyCalls
+	return ""
+}
+
+// manyCalls is above how many calls at once their map, which never shrinks, is
+// not kept once it is empty.
+const manyCalls = 64
+
+// finish takes a call out again, after which nobody tells it anything. As the
+// client was there until now, it counts as a use of the session.
+func (f *Face) finish(key callKey) {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.calls, key)
+	if f.crowded && len(f.calls) == 0 {
+		f.calls, f.crowded = nil, false
+	}
+	if !f.sessions.hasEnded(key.session) {
+		f.sessions.use(key.session, now)
+	}
+}
+
+// cancel ends the call of that session and id, if there is one (protocol A10).
+func (f *Face) cancel(key callKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.calls[key]; c != nil {
+		c.tell(callCancelled)
+	}
+}

@@ -1,0 +1,75 @@
+package inside
+
+import (
+	"encoding/json"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Implementation names a party of MCP.
+type Implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type listChanged struct {
+	ListChanged bool `json:"listChanged"`
+}
+
+// initializeResult is our half of the handshake. Capabilities are what some kind
+// of the protocol carries, and nothing else: clients use what is advertised.
+type initializeResult struct {
+	ProtocolVersion string `json:"protocolVersion"`
+	Capabilities    struct {
+		Tools     listChanged `json:"tools"`
+		Resources listChanged `json:"resources"`
+	} `json:"capabilities"`
+	ServerInfo Implementation `json:"serverInfo"`
+}
+
+// initializeResults encodes the result for each revision.
+func initializeResults(server Implementation) (encoded [len(revisions)][]byte, err error) {
+	var result initializeResult
+	result.Capabilities.Tools.ListChanged = true
+	result.Capabilities.Resources.ListChanged = true
+	result.ServerInfo = server
+	for i := range encoded {
+		result.ProtocolVersion = revisions[i]
+		if encoded[i], err = json.Marshal(result); err != nil {
+			return encoded, err
+		}
+	}
+	return encoded, nil
+}
+
+// initialize starts a session. A session the request names is not looked at: a
+// client that begins anew may still send the one it lost.
+func (h *Handler) initialize(ctx *fasthttp.RequestCtx, container string, m codec.Message) {
+	requested, ok := requestedRevision(m.Params)
+	if !ok {
+		h.fail(ctx, m.ID, codec.Error{Code: codeInvalidParams,
+			Message: "Invalid params: initialize needs params.protocolVersion, a string"})
+		return
+	}
+	r, known := parseRevision(requested)
+	if !known {
+		r = newest
+	}
+	h.mux.Container(container) // begins with its first accepted request (protocol G5)
+	token, _ := h.faces.mint(container, r)
+	ctx.Response.Header.Set(headerSession, token)
+	h.result(ctx, m.ID, h.initialized[r])
+}
+
+func requestedRevision(params []byte) (name string, ok bool) {
+	if len(params) == 0 {
+		return "", false
+	}
+	raw, err := codec.Member(params, "protocolVersion")
+	if err != nil || len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return name, json.Unmarshal(raw, &name) == nil
+}

@@ -1,0 +1,63 @@
+package inside
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestInitializeNegotiatesTheRevision(t *testing.T) {
+	w := newWorld(t)
+	for requested, want := range map[string]string{
+		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
+		"2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "2020-01-01": "2025-11-25", "garbage": "2025-11-25", "": "2025-11-25",
+	} {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":%q}}`, requested)
+		r := do(t, newClient(t), w.post("/containers/c1/mcp", body))
+		r.is(200, `{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"`+want+
+			`","capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true}},"serverInfo":{"name":"gateway","version":"test"}}}`)
+		token := r.header.Get("Mcp-Session-Id")
+		s, ok := w.faces.verify("c1", []byte(token))
+		if !ok || s.revision.String() != want {
+			t.Errorf("%q: the session says %v, want %s", requested, s.revision, want)
+		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+			t.Errorf("the session id %q is not visible ASCII", token)
+		}
+	}
+}
+
+func TestInitializeNeedsAVersion(t *testing.T) {
+	w := newWorld(t)
+	for _, params := range []string{`{}`, `{"protocolVersion":1}`, `{"protocolVersion":null}`, `[]`, `null`} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + params + `}`
+		r := do(t, newClient(t), w.post("/containers/c1/mcp", body)).fails(200, -32602, "1", "protocolVersion")
+		if r.header.Get("Mcp-Session-Id") != "" {
+			t.Error("a failed initialize gave a session")
+		}
+	}
+	if w.mux.Lookup("c1") != nil {
+		t.Error("a failed initialize began its container")
+	}
+}
+
+func TestInitializeIgnoresAStaleSession(t *testing.T) {
+	w := newWorld(t)
+	s := w.connect("c1")
+	s.delete().is(204, "")
+	r := do(t, newClient(t), w.post("/containers/c1/mcp", initializeBody, with("Mcp-Session-Id", s.token))).is(200, "")
+	if fresh := r.header.Get("Mcp-Session-Id"); fresh == "" || fresh == s.token {
+		t.Errorf("got session %q", fresh)
+	}
+}
+
+// TestProbeOfTheStatelessRevisionIsRefusedInAWayToFallBackFrom is what a client
+// of 2026-07-28 asks before it initializes.
+func TestProbeOfTheStatelessRevisionIsRefusedInAWayToFallBackFrom(t *testing.T) {
+	w := newWorld(t)
+	body := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	r := do(t, newClient(t), w.post("/mcp", body, with("MCP-Protocol-Version", "2026-07-28"))).fails(400, -32022, "1", "2025-11-25")
+	if want := `"data":{"supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25"],"requested":"2026-07-28"}`; !strings.Contains(r.body, want) {
+		t.Errorf("got %s, want %s in it", r.body, want)
+	}
+}

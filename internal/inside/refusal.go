@@ -1,0 +1,150 @@
+package inside
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Reason says in one word why a request was refused. It is the value of the
+// metric's reason label.
+type Reason string
+
+// The reasons, roughly in the order in which a request is judged.
+const (
+	ReasonMalformed       Reason = "malformed"
+	ReasonHeaderTooBig    Reason = "header-too-big"
+	ReasonUnknownPath     Reason = "unknown-path"
+	ReasonBadContainer    Reason = "bad-container"
+	ReasonOrigin          Reason = "origin"
+	ReasonMethod          Reason = "method"
+	ReasonContentType     Reason = "content-type"
+	ReasonContentEncoding Reason = "content-encoding"
+	ReasonAccept          Reason = "accept"
+	ReasonTooBig          Reason = "body-too-big"
+	ReasonNotJSON         Reason = "not-json"
+	ReasonNotMessage      Reason = "not-a-message"
+	ReasonRevision        Reason = "protocol-version"
+	ReasonNoSession       Reason = "no-session"
+	ReasonUnknownSession  Reason = "unknown-session"
+	ReasonDuplicateID     Reason = "duplicate-id"
+	ReasonShutdown        Reason = "shutdown"
+	ReasonPanic           Reason = "panic"
+)
+
+// JSON-RPC error codes.
+const (
+	codeParse              = -32700
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeTransport          = -32000 // HTTP that no JSON-RPC code fits
+	codeSessionNotFound    = -32001
+	codeUnsupportedVersion = -32022
+)
+
+// refusal is the HTTP response that belongs to a reason.
+type refusal struct {
+	reason Reason
+	status int
+	code   int32
+	text   string
+}
+
+const allowedMethods = "GET, POST, DELETE"
+
+var refusals = [...]refusal{
+	{ReasonMalformed, fasthttp.StatusBadRequest, codeTransport,
+		"malformed HTTP request"},
+	{ReasonHeaderTooBig, fasthttp.StatusRequestHeaderFieldsTooLarge, codeTransport,
+		"the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
+	{ReasonUnknownPath, fasthttp.StatusNotFound, codeTransport,
+		"no such path: MCP is served at /mcp and at /containers/{id}/mcp"},
+	{ReasonBadContainer, fasthttp.StatusNotFound, codeTransport,
+		"no such container: an id is 1 to 128 of A-Z a-z 0-9 . _ - and does not start with a dot"},
+	{ReasonOrigin, fasthttp.StatusForbidden, codeTransport,
+		"this Origin is not allowed: name it with --allow-origin"},
+	{ReasonMethod, fasthttp.StatusMethodNotAllowed, codeTransport,
+		"method not allowed: POST sends a message, GET opens the event stream, DELETE ends the session"},
+	{ReasonContentType, fasthttp.StatusUnsupportedMediaType, codeTransport,
+		"Content-Type must be application/json"},
+	{ReasonContentEncoding, fasthttp.StatusUnsupportedMediaType, codeTransport,
+		"a compressed body is not supported: send it without Content-Encoding"},
+	{ReasonAccept, fasthttp.StatusNotAcceptable, codeTransport,
+		"Accept must include application/json and text/event-stream for POST, and text/event-stream for GET"},
+	{ReasonTooBig, fasthttp.StatusRequestEntityTooLarge, codeTransport,
+		"the request's body is too big"},
+	{ReasonNotJSON, fasthttp.StatusBadRequest, codeParse,
+		"Parse error"},
+	{ReasonNotMessage, fasthttp.StatusBadRequest, codeInvalidRequest,
+		"Invalid Request"},
+	{ReasonRevision, fasthttp.StatusBadRequest, codeUnsupportedVersion,
+		"Unsupported protocol version: supported are " + supportedRevisions()},
+	{ReasonNoSession, fasthttp.StatusBadRequest, codeInvalidRequest,
+		"Mcp-Session-Id is missing: send initialize first, and the session id of its response with every later request"},
+	// The very body that lets clients see a lost session: without the request's id.
+	{ReasonUnknownSession, fasthttp.StatusNotFound, codeSessionNotFound,
+		"Session not found"},
+	{ReasonDuplicateID, fasthttp.StatusBadRequest, codeInvalidRequest,
+		"Invalid Request: another request of this session with the same id is still being answered"},
+	{ReasonShutdown, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the gateway is shutting down: try again"},
+	{ReasonPanic, fasthttp.StatusInternalServerError, codeInternal,
+		"the gateway failed on this request: its log says why"},
+}
+
+// Reasons returns every reason there is, so that each can be counted from zero.
+func Reasons() []string {
+	all := make([]string, len(refusals))
+	for i := range refusals {
+		all[i] = string(refusals[i].reason)
+	}
+	return all
+}
+
+func refusalFor(r Reason) *refusal {
+	for i := range refusals {
+		if refusals[i].reason == r {
+			return &refusals[i]
+		}
+	}
+	panic("inside: a reason without a refusal: " + string(r))
+}
+
+// detail is what a refusal says about the request at hand.
+type detail struct {
+	id    []byte // the request's id, where it is known
+	cause string // follows the text
+	data  []byte // the error object's data
+}
+
+// refuse makes the refusal ctx's response, counts it and logs it.
+func (h *Handler) refuse(ctx *fasthttp.RequestCtx, reason Reason, d detail) {
+	r := refusalFor(reason)
+	h.refused(ctx, reason, d)
+	ctx.Response.Reset()
+	ctx.SetStatusCode(r.status)
+	ctx.SetContentType(mediaJSON)
+	if reason == ReasonMethod {
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+	}
+	ctx.Response.SetBody(r.body(d))
+}
+
+func (h *Handler) refused(ctx *fasthttp.RequestCtx, reason Reason, d detail) {
+	h.observer.Refused(Listener, string(reason))
+	h.debug("refused", "reason", string(reason), "cause", d.cause, "method", string(ctx.Method()),
+		"path", string(rawPath(ctx.Request.Header.RequestURI())), "remote", ctx.RemoteAddr())
+}
+
+func (r *refusal) body(d detail) []byte {
+	text := r.text
+	if d.cause != "" {
+		text += ": " + d.cause
+	}
+	fault := codec.Error{Code: r.code, Message: text, Data: d.data}
+	return codec.AppendErrorResponse(nil, d.id, fault.Append(nil))
+}

@@ -1,0 +1,117 @@
+package inside
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime/debug"
+
+	"github.com/diverge-network/gateway/internal/sock"
+)
+
+// ErrStopped is returned by Serve once Shutdown has been called.
+var ErrStopped = errors.New("inside: the handler was shut down")
+
+// Serve accepts connections from ln until Shutdown, and then returns nil. It
+// owns ln and closes it. An accept that fails for want of file descriptors or
+// memory is tried again; any other failure of the listener is returned.
+//
+// It does not use fasthttp's own accept loop, which gives up when descriptors
+// run out, and whose Shutdown leaves goroutines behind.
+func (h *Handler) Serve(ln net.Listener) error {
+	if !h.listensOn(ln) {
+		_ = ln.Close()
+		return ErrStopped
+	}
+	defer h.running.Done()
+	defer h.dropListener(ln)
+	return sock.Accept(ln, h.stopping, h.log.With("listener", Listener), func(conn net.Conn) {
+		if !h.roster.arrive(conn) {
+			_ = conn.Close()
+			return
+		}
+		h.running.Add(1)
+		go h.speak(conn)
+	})
+}
+
+// listensOn enters a listener; false if none is taken any more.
+func (h *Handler) listensOn(ln net.Listener) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped() {
+		return false
+	}
+	h.listeners[ln] = struct{}{}
+	h.running.Add(1)
+	return true
+}
+
+func (h *Handler) dropListener(ln net.Listener) {
+	_ = ln.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.listeners, ln)
+}
+
+func (h *Handler) stopped() bool {
+	select {
+	case <-h.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// speak speaks HTTP on one connection until it ends or becomes an event stream.
+func (h *Handler) speak(conn net.Conn) {
+	defer h.running.Done()
+	defer h.roster.depart(conn)
+	defer func() {
+		if value := recover(); value != nil {
+			h.panicked(PanicRequest, value, debug.Stack())
+			_ = conn.Close()
+		}
+	}()
+	// What fails here failed in the peer or the network, and was answered by
+	// failed where an answer was possible.
+	if err := h.http.ServeConn(conn); err != nil {
+		h.debug("a connection ended", "remote", conn.RemoteAddr(), "error", err)
+	}
+}
+
+// Shutdown closes the listeners and the event streams, and waits until the
+// requests that have arrived are answered: those that wait for an answer get one
+// from mux.Mux.Stop, which is the caller's to call. When it returns nil every
+// goroutine of the handler has ended. When ctx ends first, the connections are
+// cut, and its error is returned. Further calls do the same wait.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.closeListeners()
+	for _, e := range h.roster.close() {
+		e.face.shut(e)
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		h.running.Wait()
+		h.ring.Close()
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		h.roster.cut()
+		return ctx.Err()
+	}
+}
+
+func (h *Handler) closeListeners() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.stopped() {
+		close(h.stopping)
+	}
+	for ln := range h.listeners {
+		_ = ln.Close()
+	}
+}

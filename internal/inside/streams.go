@@ -1,0 +1,88 @@
+package inside
+
+import "github.com/diverge-network/gateway/pkg/stream"
+
+// open makes e the one stream of its session, and closes the one it had: that
+// may be of a connection which died without telling. The old one is closed
+// before the new one hears anything, so that no notification reaches the session
+// twice (protocol N7). It reports false if the session was ended meanwhile.
+//
+// When it returns true, somebody has to read from e until it ends.
+func (f *Face) open(e *events) bool {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	old, ok := f.enter(e)
+	if !ok {
+		return false
+	}
+	if old != nil {
+		old.stream.Close(stream.CloseReplaced)
+	}
+	e.stream = f.hub.Open(e, nil)
+	e.stream.Send(openComment) // with it goes the head, at once
+	e.handler.ring.Add(&e.beat)
+	if !e.handler.roster.join(e) {
+		e.stream.Close(stream.CloseShutdown)
+	}
+	return true
+}
+
+// enter puts e into the place of its session's stream.
+func (f *Face) enter(e *events) (old *events, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sessions.hasEnded(e.session) {
+		return nil, false
+	}
+	if f.streams == nil {
+		f.streams = make(map[sessionID]*events, 1)
+	}
+	old = f.streams[e.session]
+	f.streams[e.session] = e
+	return old, true
+}
+
+// closed takes a stream out that has ended. Until now it was a use of its session.
+func (f *Face) closed(e *events) {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.streams[e.session] == e {
+		delete(f.streams, e.session)
+	}
+	if !f.sessions.hasEnded(e.session) {
+		f.sessions.use(e.session, now)
+	}
+}
+
+// shut closes a stream because the process stops.
+func (f *Face) shut(e *events) {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	e.stream.Close(stream.CloseShutdown)
+}
+
+// end ends a session: its stream is closed, and its calls are left behind.
+func (f *Face) end(s session) {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if e := f.forget(s); e != nil {
+		e.stream.Close(stream.CloseEnded)
+	}
+}
+
+// forget marks a session as ended and returns its stream, if it has one.
+func (f *Face) forget(s session) *events {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions.end(s, f.faces.lifetime, now)
+	for key, c := range f.calls {
+		if key.session == s.id {
+			c.tell(callEnded)
+		}
+	}
+	e := f.streams[s.id]
+	delete(f.streams, s.id)
+	return e
+}
