@@ -29,9 +29,9 @@ type Config struct {
 	// fragments (protocol W9). 0 or less accepts any.
 	MaxMessage int
 
-	// Ring pings connections on which nothing was heard or sent for a whole
-	// period (protocol W4): after its last traffic a connection is silent for
-	// less than two. Nil for no pings.
+	// Ring has a quiet connection pinged at every second beat (protocol W4), the
+	// first time at the latest two beats after its last traffic: its period is
+	// half the time between pings. Nil for no pings.
 	Ring *keepalive.Ring
 
 	// OnPanic is told about every panic that was recovered, with its stack. It
@@ -63,8 +63,9 @@ type Conn struct {
 	ended   bool // Handler.Ended was called
 	drains  bool // the connection has ended; what still comes is discarded
 
-	entry keepalive.Entry
-	busy  atomic.Bool // something was heard or sent since the last beat
+	entry  keepalive.Entry
+	busy   atomic.Bool // something was heard or sent since the last beat
+	pinged bool        // at the last beat; owned by the ring's goroutine
 
 	mu sync.Mutex // guards what follows
 
@@ -112,11 +113,12 @@ func (c *Conn) SetUserTimeout(d time.Duration) error { return c.sc.SetUserTimeou
 // pulse is the Conn as its ring sees it.
 type pulse Conn
 
-// Beat pings a connection on which nothing has happened since the last beat.
-// Our pings and their pongs do not count, or every second one would be left out.
+// Beat pings a connection on which nothing has happened since the last beat,
+// unless it did so then. Our pings and their pongs do not count as happening.
 func (p *pulse) Beat(time.Time) {
 	c := (*Conn)(p)
-	if !c.busy.Swap(false) {
+	c.pinged = !c.busy.Swap(false) && !c.pinged
+	if c.pinged {
 		c.Ping()
 	}
 }

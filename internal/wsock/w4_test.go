@@ -66,7 +66,7 @@ func TestW4_APeerThatPingsAndNeverReads(t *testing.T) {
 // ringed is a served connection over a pipe whose fake clock the test moves.
 func ringed(t *testing.T, f func(c *Conn, peer *pipePeer, r *recorder)) {
 	synctest.Test(t, func(t *testing.T) {
-		ring := keepalive.NewRing(30 * time.Second)
+		ring := keepalive.NewRing(15 * time.Second)
 		ring.Start()
 		defer ring.Close()
 		ours, theirs := net.Pipe()
@@ -150,14 +150,28 @@ func TestW4_ABusySocketIsNotPinged(t *testing.T) {
 				c.Flush()
 				peer.take()
 			}
-			pass(30 * time.Second)
+			pass(15 * time.Second)
 			if got := peer.take(); len(got) != 0 {
 				t.Fatalf("busy period %d brought %s", i, hex(got))
 			}
 		}
-		pass(30 * time.Second)
+		pass(15 * time.Second)
 		if got := peer.take(); !bytes.Equal(got, aPing) {
 			t.Fatalf("a quiet period brought %s, wanted a ping", hex(got))
+		}
+	})
+}
+
+func TestW4_NoSilenceIsLongerThanTheTimeBetweenPings(t *testing.T) {
+	ringed(t, func(_ *Conn, peer *pipePeer, r *recorder) {
+		for range 30 { // traffic at another moment between two beats each time
+			peer.send(wstest.OpBinary, "hello")
+			<-r.messages
+			pass(30 * time.Second)
+			if got := peer.take(); !bytes.HasPrefix(got, aPing) {
+				t.Fatalf("30 s after its last traffic the socket got %s, wanted a ping", hex(got))
+			}
+			pass(1100 * time.Millisecond)
 		}
 	})
 }
