@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -37,9 +38,13 @@ func TestAcceptOutlivesALackOfDescriptorsAndGivesUpAListenerThatIsGone(t *testin
 			func() (net.Conn, error) { return nil, gone },
 		}}
 		var taken []net.Conn
-		err := Accept(ln, make(chan struct{}), slog.New(slog.DiscardHandler), func(c net.Conn) { taken = append(taken, c) })
+		var log strings.Builder
+		err := Accept(ln, make(chan struct{}), slog.New(slog.NewTextHandler(&log, nil)), func(c net.Conn) { taken = append(taken, c) })
 		if !errors.Is(err, gone) || len(taken) != 1 || taken[0] != conn || len(ln.accepts) != 0 {
 			t.Errorf("%v, took %v, %d accepts were not tried", err, taken, len(ln.accepts))
+		}
+		if strings.Count(log.String(), "cannot be accepted") != 1 {
+			t.Errorf("logged %q, wanted one line", log.String())
 		}
 	})
 }

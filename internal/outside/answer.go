@@ -1,0 +1,129 @@
+package outside
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/internal/wsock"
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/mux"
+)
+
+// How far an answer path has come; CloseUnserved may be called at any time.
+const (
+	answerOpening  = int32(iota) // a Close would go out ahead of the 101
+	answerUnserved               // to be closed as soon as it may be
+	answerServing
+)
+
+// answer is the answer path of one ask. It is its path's mux.Socket.
+type answer struct {
+	member
+	handler *Handler
+	conn    *wsock.Conn
+	path    *mux.Path
+	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
+	phase   atomic.Int32
+}
+
+// openAnswer opens the answer path, or refuses it. From Open on the path must
+// be ended, whatever happens (protocol A5): that is Ended's task once the socket
+// is served, and done here before.
+func (h *Handler) openAnswer(u upgrade, conn *sock.Conn, early []byte, lost error) {
+	s := &answer{handler: h, conn: wsock.New(conn, early, &h.sockets)}
+	s.member.socket = s
+	if !h.roster.join(&s.member, conn.Conn) {
+		s.conn.Cut()
+		return
+	}
+	serving := false
+	defer func() {
+		if !serving {
+			h.roster.leave(&s.member)
+			if s.path != nil {
+				h.observer.SocketClosed(s.path.Kind().Name())
+				s.path.Broke()
+			}
+		}
+	}()
+	path, err := h.mux.Open(u.container, u.target.kind, u.target.channel, s)
+	if err != nil {
+		reason := ReasonUnknownChannel
+		if errors.Is(err, mux.ErrPathOpen) {
+			reason = ReasonPathOpen
+		}
+		h.turnAway(u, conn, reason)
+		return
+	}
+	s.path = path
+	h.observer.SocketOpened(path.Kind().Name())
+	if lost != nil || writeAll(conn, u.switching.B) != nil {
+		s.conn.Cut()
+		return
+	}
+	serving = true
+	s.conn.Serve(s)
+	if path.Cancelled() || !s.phase.CompareAndSwap(answerOpening, answerServing) {
+		s.closeUnserved()
+	}
+}
+
+// CloseUnserved implements mux.Socket.
+func (s *answer) CloseUnserved() {
+	if !s.phase.CompareAndSwap(answerOpening, answerUnserved) {
+		s.closeUnserved()
+	}
+}
+
+func (s *answer) closeUnserved() { s.conn.Close(1000, "the ask was cancelled") }
+
+// Message implements wsock.Handler.
+func (s *answer) Message(b *codec.Buffer) *wsock.Violation {
+	switch {
+	case s.path.Kind().Many():
+		s.path.Notification(b.B)
+		b.Release()
+	case s.path.Arrived():
+		s.first = b
+	default:
+		b.Release()
+	}
+	return nil
+}
+
+// Ended implements wsock.Handler.
+func (s *answer) Ended(e wsock.Ending) {
+	defer s.handler.ended(&s.member, s.path.Kind().Name(), e)
+	var message []byte
+	if s.first != nil {
+		defer s.first.Release()
+		message = s.first.B
+	}
+	switch {
+	case e.TooBig:
+		s.path.TooBig(s.handler.sockets.MaxMessage)
+	case e.Clean:
+		s.closed(message)
+	default:
+		s.path.Broke()
+	}
+}
+
+// closed reports a clean end. A panic on the way to the caller makes it an
+// abrupt one, for otherwise the caller might never be told.
+func (s *answer) closed(message []byte) {
+	told := false
+	defer func() {
+		if !told {
+			s.path.Broke()
+		}
+	}()
+	s.path.Closed(message)
+	told = true
+}
+
+// An answer path is never closed for a shutdown: a Close would state that the
+// ask is not served (protocol A6).
+func (s *answer) stop() { s.conn.Cut() }
+func (s *answer) cut()  { s.conn.Cut() }

@@ -1,0 +1,147 @@
+package outside
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Reason says in one word why a request was refused. It is the value of the
+// metric's reason label.
+type Reason string
+
+// The reasons, in the order in which a request is judged (protocol W8), and
+// after them those of HTTP that never reaches a path.
+const (
+	ReasonUnknownPath    Reason = "unknown-path"
+	ReasonBadContainer   Reason = "bad-container"
+	ReasonMethod         Reason = "method"
+	ReasonBody           Reason = "body"
+	ReasonUpgrade        Reason = "no-upgrade"
+	ReasonUnknownChannel Reason = "unknown-channel"
+	ReasonPathOpen       Reason = "path-open"
+	ReasonClaimed        Reason = "claimed"
+	ReasonShutdown       Reason = "shutdown"
+	ReasonPanic          Reason = "panic"
+	ReasonHeaderTooBig   Reason = "header-too-big"
+	ReasonTimeout        Reason = "timeout"
+	ReasonMalformed      Reason = "malformed"
+)
+
+// refusal is the HTTP response that belongs to a reason.
+type refusal struct {
+	reason  Reason
+	status  int
+	text    string
+	headers [][2]string
+}
+
+var refusals = [...]refusal{
+	{reason: ReasonUnknownPath, status: http.StatusNotFound,
+		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}"},
+	{reason: ReasonBadContainer, status: http.StatusNotFound,
+		text: "no such container: an id is 1 to 128 of A-Z a-z 0-9 . _ - and does not start with a dot"},
+	{reason: ReasonMethod, status: http.StatusMethodNotAllowed,
+		text:    "this path is opened with GET and a WebSocket upgrade",
+		headers: [][2]string{{"Allow", http.MethodGet}}},
+	{reason: ReasonBody, status: http.StatusBadRequest,
+		text: "a WebSocket upgrade has no body: send no Content-Length and no Transfer-Encoding"},
+	{reason: ReasonUpgrade, status: http.StatusUpgradeRequired,
+		text: "this path is opened with a WebSocket upgrade: HTTP/1.1, Connection: Upgrade, Upgrade: websocket, " +
+			"Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes in base64",
+		headers: [][2]string{{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}}},
+	{reason: ReasonUnknownChannel, status: http.StatusNotFound,
+		text: "no such channel: it was never announced with this kind, or it is finished"},
+	{reason: ReasonPathOpen, status: http.StatusConflict,
+		text: "the path of this channel is open already"},
+	{reason: ReasonClaimed, status: http.StatusConflict,
+		text: "this container has a /requests connection already: close it first, or try again once it has ended"},
+	{reason: ReasonShutdown, status: http.StatusServiceUnavailable,
+		text: "the gateway is shutting down: try again"},
+	{reason: ReasonPanic, status: http.StatusInternalServerError,
+		text: "the gateway failed on this request: its log says why"},
+	{reason: ReasonHeaderTooBig, status: http.StatusRequestHeaderFieldsTooLarge,
+		text: "the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
+	{reason: ReasonTimeout, status: http.StatusRequestTimeout,
+		text: "no whole request arrived within " + handshakeTimeout.String()},
+	{reason: ReasonMalformed, status: http.StatusBadRequest,
+		text: "malformed HTTP request"},
+}
+
+// Reasons returns every reason there is, so that each can be counted from zero.
+func Reasons() []string {
+	all := make([]string, len(refusals))
+	for i := range refusals {
+		all[i] = string(refusals[i].reason)
+	}
+	return all
+}
+
+func refusalFor(r Reason) *refusal {
+	for i := range refusals {
+		if refusals[i].reason == r {
+			return &refusals[i]
+		}
+	}
+	panic("outside: a reason without a refusal: " + string(r))
+}
+
+const textPlain = "text/plain; charset=utf-8"
+
+// respond makes ctx's response the refusal; cause, where there is one, follows
+// the text on the same line.
+func (r *refusal) respond(ctx *fasthttp.RequestCtx, cause error) {
+	ctx.Response.Reset()
+	ctx.SetStatusCode(r.status)
+	ctx.SetContentType(textPlain)
+	for _, h := range r.headers {
+		ctx.Response.Header.Set(h[0], h[1])
+	}
+	ctx.Response.SetBodyString(r.body(cause))
+}
+
+// appendRaw appends the refusal as a whole HTTP response that ends its
+// connection, for where fasthttp has handed the connection over.
+func (r *refusal) appendRaw(dst []byte) []byte {
+	body := r.body(nil)
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = strconv.AppendInt(dst, int64(r.status), 10)
+	dst = append(dst, ' ')
+	dst = append(dst, http.StatusText(r.status)...)
+	dst = append(dst, "\r\nDate: "...)
+	dst = fasthttp.AppendHTTPDate(dst, time.Now())
+	dst = append(dst, "\r\nContent-Type: "+textPlain+"\r\nConnection: close\r\nContent-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(body)), 10)
+	for _, h := range r.headers {
+		dst = append(dst, "\r\n"...)
+		dst = append(dst, h[0]...)
+		dst = append(dst, ": "...)
+		dst = append(dst, h[1]...)
+	}
+	dst = append(dst, "\r\n\r\n"...)
+	return append(dst, body...)
+}
+
+func (r *refusal) body(cause error) string {
+	if cause == nil {
+		return r.text + "\n"
+	}
+	return r.text + ": " + oneLine(cause.Error()) + "\n"
+}
+
+// oneLine keeps what a peer sent from breaking the line that quotes it.
+func oneLine(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return string(bytes.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0xfffd {
+			return ' '
+		}
+		return r
+	}, []byte(s)))
+}

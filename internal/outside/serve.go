@@ -1,0 +1,176 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/internal/wsock"
+)
+
+// ErrStopped is returned by Serve once Shutdown has been called.
+var ErrStopped = errors.New("outside: the handler was shut down")
+
+// Serve accepts connections from ln until Shutdown, and then returns nil. It
+// owns ln and closes it. An accept that fails for want of file descriptors or
+// memory is tried again; any other failure of the listener is returned.
+//
+// It does not use fasthttp's own accept loop, which gives up when descriptors
+// run out, and whose Shutdown polls, and knows nothing of hijacked connections.
+func (h *Handler) Serve(ln net.Listener) error {
+	h.mu.Lock()
+	if h.stopped() {
+		h.mu.Unlock()
+		_ = ln.Close()
+		return ErrStopped
+	}
+	h.listeners[ln] = struct{}{}
+	h.running.Add(1)
+	h.mu.Unlock()
+	defer h.running.Done()
+	defer func() {
+		_ = ln.Close()
+		h.mu.Lock()
+		delete(h.listeners, ln)
+		h.mu.Unlock()
+	}()
+
+	return sock.Accept(ln, h.stopping, h.log.With("listener", Listener), func(c net.Conn) {
+		if !h.roster.arrive(c) {
+			_ = c.Close()
+			return
+		}
+		h.running.Add(1)
+		go h.serveHTTP(c)
+	})
+}
+
+func (h *Handler) stopped() bool {
+	select {
+	case <-h.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// serveHTTP speaks HTTP on one connection until it ends or is handed over.
+// running counts it.
+func (h *Handler) serveHTTP(c net.Conn) {
+	defer h.running.Done()
+	defer h.recovered(panicHTTP, func() {
+		_ = c.Close()
+		h.roster.depart(c)
+	})
+	// What fails here failed in the peer or the network, and was answered by
+	// failed where an answer was possible.
+	if err := h.http.ServeConn(c); err != nil {
+		httpLog{h.log}.Printf("connection from %v: %v", c.RemoteAddr(), err)
+	}
+}
+
+// connState takes a connection that HTTP has closed off the roster. One that
+// was handed over is taken off by its upgrade, which knows when it is done.
+func (h *Handler) connState(c net.Conn, state fasthttp.ConnState) {
+	if state == fasthttp.StateClosed {
+		h.roster.depart(c)
+	}
+}
+
+// Shutdown closes the listeners and ends every connection: /requests sockets
+// with a Close of status 1001, answer paths without a Close, which would state
+// that their asks are not served (protocol A6). When it returns nil no
+// connection is left, and no goroutine that does more than return. When ctx ends
+// first, the connections that are left are cut, and its error is returned. A
+// further call waits for the same.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	if !h.stopped() {
+		close(h.stopping)
+	}
+	for ln := range h.listeners {
+		_ = ln.Close()
+	}
+	h.mu.Unlock()
+
+	arrivals := h.roster.close()
+	open, lingering := h.roster.all()
+	// Connections first: nothing that an answer path leaves unanswered is to be
+	// asked again on one of them.
+	for _, m := range open {
+		if _, ok := m.socket.(*requests); ok {
+			m.socket.stop()
+		}
+	}
+	for _, m := range open {
+		if _, ok := m.socket.(*answer); ok {
+			m.socket.stop()
+		}
+	}
+	for _, c := range arrivals {
+		_ = c.Close()
+	}
+	h.cut(lingering)
+	err := h.drain(ctx)
+	if h.sockets.Ring != nil {
+		h.sockets.Ring.Close()
+	}
+	return err
+}
+
+// drain waits until no connection is left. Those whose peers do not answer a
+// Close are cut after a while, and all are when ctx ends.
+func (h *Handler) drain(ctx context.Context) error {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		<-h.roster.empty
+		h.running.Wait()
+	}()
+	farewell := time.NewTimer(lingerWait)
+	defer farewell.Stop()
+	for {
+		select {
+		case <-gone:
+			return nil
+		case <-farewell.C:
+			h.cutAll()
+		case <-ctx.Done():
+			h.cutAll()
+			return ctx.Err()
+		}
+	}
+}
+
+func (h *Handler) cutAll() {
+	open, lingering := h.roster.all()
+	for _, m := range open {
+		m.socket.cut()
+	}
+	h.cut(lingering)
+}
+
+func (h *Handler) cut(lingering []*member) {
+	for _, m := range lingering {
+		m.socket.cut()
+		h.roster.leave(m)
+	}
+}
+
+// ended takes a socket that has ended off the roster.
+func (h *Handler) ended(m *member, label string, e wsock.Ending) {
+	h.observer.SocketClosed(label)
+	if !e.Clean && h.log.Enabled(context.Background(), slog.LevelDebug) {
+		h.log.Debug("a socket ended abruptly", "listener", Listener, "path", label, "cause", e.Cause)
+	}
+	if _, violation := e.Cause.(*wsock.Violation); violation {
+		h.roster.linger(m)
+		return
+	}
+	h.roster.leave(m)
+}
