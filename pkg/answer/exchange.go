@@ -1,0 +1,113 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// JSON-RPC error codes.
+const (
+	codeInvalidParams = -32602
+	codeInternal      = -32603
+)
+
+// begin starts an ask's exchange in a goroutine of its own, which owns b. announced ends with the connection that the
+// ask came on.
+func (r *run) begin(announced context.Context, ask codec.Ask, b *codec.Buffer) {
+	heard := time.Now()
+	group := &r.calls
+	if ask.Kind.Many() {
+		group = &r.streams
+	}
+	group.Go(func() {
+		defer b.Release()
+		p, outcome := r.openPath(announced, ask)
+		if p != nil {
+			if ask.Kind.Many() {
+				outcome = p.notify()
+			} else {
+				outcome = p.answer(ask)
+			}
+		}
+		r.count(ask.Kind, outcome, heard)
+		r.log.Debug("exchange ended", "kind", ask.Kind, "channel", ask.Channel, "outcome", outcome)
+	})
+}
+
+// answer serves an open path of kinds 0 to 3: one message, then a clean close (protocol A3, A4).
+func (p *path) answer(ask codec.Ask) Outcome {
+	result, err := p.call(ask)
+	switch {
+	case p.over():
+		return Abandoned
+	case err != nil && p.alive.Err() != nil: // the run is over: another server may do better
+		p.cut()
+		return Abandoned
+	case errors.Is(err, ErrNotServed):
+		if !p.close() {
+			return Unconfirmed
+		}
+		return NotServed
+	case err != nil:
+		p.send(codec.TagError, errorObject(err))
+		if !p.close() {
+			return Unconfirmed
+		}
+		return Failed
+	}
+	p.send(codec.TagResult, result)
+	if !p.close() {
+		return Unconfirmed
+	}
+	return Answered
+}
+
+// call runs the Handler. A panic of it is an error of this one ask.
+func (p *path) call(ask codec.Ask) (result []byte, err error) {
+	if err := checkPayload(ask); err != nil {
+		return nil, err
+	}
+	defer p.recover(&err)
+	result, err = p.run.Handler.Answer(p.alive, ask.Kind, ask.Payload)
+	if err == nil && len(result) == 0 {
+		err = &codec.Error{Code: codeInternal, Message: "the server has no result for " + ask.Kind.Method()}
+	}
+	return result, err
+}
+
+func (p *path) recover(err *error) {
+	if v := recover(); v != nil {
+		p.run.panicked(v, debug.Stack())
+		*err = &codec.Error{Code: codeInternal, Message: "the server failed while it served this ask"}
+	}
+}
+
+// checkPayload is protocol R4 from the receiving end.
+func checkPayload(ask codec.Ask) error {
+	if err := codec.CheckJSON(ask.Payload); err != nil {
+		return &codec.Error{Code: codeInvalidParams, Message: fmt.Sprintf("the params of %s are not JSON: %v", ask.Kind.Method(), err)}
+	}
+	if _, err := ask.Kind.Payload(ask.Payload); err != nil {
+		return &codec.Error{Code: codeInvalidParams, Message: err.Error()}
+	}
+	return nil
+}
+
+func errorObject(err error) []byte {
+	var known *codec.Error
+	if !errors.As(err, &known) {
+		known = &codec.Error{Code: codeInternal, Message: err.Error()}
+	}
+	return known.Append(nil)
+}
+
+// panicked notes a panic that was recovered: of the Handler, or of what this package does in a socket's goroutine.
+func (r *run) panicked(value any, stack []byte) {
+	r.counters.panics.Add(1)
+	r.log.Error("recovered from a panic", "panic", value, "stack", string(stack))
+}

@@ -1,0 +1,41 @@
+package answer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Handler answers what a container asks. Its methods are called from many goroutines at once, one call per ask, and
+// must return soon after their context has ended: Server.Run waits for them.
+type Handler interface {
+	// Answer answers one ask of kinds 0 to 3 (protocol A3). params is the JSON the container sent, checked to be
+	// valid JSON of the kind's form (protocol R4: "null" where a listing came without params), and borrowed until
+	// Answer returns.
+	//
+	// A nil error sends result, which must be the JSON of a result. A *codec.Error is sent as it is, any other error
+	// as a JSON-RPC internal error (-32603) with the error's text; ErrNotServed closes the path without a message
+	// (protocol A6).
+	//
+	// ctx ends when the path ends under the call: nobody waits for the answer any more (protocol A10), or it will be
+	// asked again (protocol A5).
+	Answer(ctx context.Context, k codec.Kind, params []byte) (result []byte, err error)
+
+	// Notifications runs while the container's kind-4 path is open. Each call of send puts one notification, a JSON
+	// object with a method and no id, on the path as one message, in order (protocol N3). send copies what it is given
+	// and may block while the gateway does not read; it is safe for concurrent use. It fails with ErrPathEnded once the
+	// path has ended.
+	//
+	// Returning nil closes the path, an error is sent as the path's last message first: the gateway asks for
+	// notifications again only on its next connection (protocol N4). A Handler without notifications therefore waits
+	// for ctx to end.
+	Notifications(ctx context.Context, send func(notification []byte) error) error
+}
+
+// ErrNotServed is returned by a Handler that does not serve what was asked: the path closes cleanly without a message,
+// the caller is told so, and is not asked again (protocol A6).
+var ErrNotServed = errors.New("the ask is not served")
+
+// ErrPathEnded is what send returns when the notifications path has ended.
+var ErrPathEnded = errors.New("the notifications path has ended")

@@ -1,0 +1,66 @@
+package backoff
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWaitsDoubleUpToTheCap(t *testing.T) {
+	b := Backoff{Jitter: func() float64 { return 0.5 }}
+	want := []time.Duration{50, 100, 200, 400, 800, 1600, 2500, 2500, 2500}
+	for i, w := range want {
+		if got := b.Next(); got != w*time.Millisecond {
+			t.Fatalf("wait %d is %v, want %v", i, got, w*time.Millisecond)
+		}
+	}
+	b.Reset()
+	if got := b.Next(); got != 50*time.Millisecond {
+		t.Fatalf("the wait after a reset is %v, want 50ms", got)
+	}
+}
+
+func TestJitterIsFull(t *testing.T) {
+	b := Backoff{Base: time.Second, Cap: time.Second}
+	var low, high bool
+	for range 1000 {
+		d := b.Next()
+		if d < 0 || d >= time.Second {
+			t.Fatalf("the wait %v is outside [0, 1s)", d)
+		}
+		low = low || d < 250*time.Millisecond
+		high = high || d > 750*time.Millisecond
+	}
+	if !low || !high {
+		t.Fatalf("1000 waits did not reach both ends (low %v, high %v)", low, high)
+	}
+}
+
+func TestManyAttemptsDoNotOverflow(t *testing.T) {
+	b := Backoff{Jitter: func() float64 { return 0.999 }}
+	for range 10_000 {
+		if d := b.Next(); d < 0 || d > DefaultCap {
+			t.Fatalf("the wait is %v", d)
+		}
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if !Wait(t.Context(), time.Minute) || time.Since(start) != time.Minute {
+			t.Fatal("an undisturbed wait did not last its minute")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if Wait(ctx, time.Minute) || time.Since(start) != time.Second {
+			t.Fatal("the wait did not end with its context")
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package answer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/wsock"
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Defaults for a Server whose fields are zero.
+const (
+	DefaultMaxMessage = 64 << 20
+	DefaultDrain      = 2 * time.Second
+)
+
+// Server serves one container of one gateway. Gateway and Handler must be set; no field may change once Run was called.
+type Server struct {
+	// Gateway is the base URL of the gateway's outside listener, ws or wss; a trailing slash is trimmed (protocol G1).
+	Gateway string
+	// Container is the container's id (protocol G3). Empty: the paths directly below Gateway, for a proxy of one
+	// container, or a gateway that knows the container by its token (protocol G2).
+	Container string
+	Handler   Handler
+
+	// Header is sent with every upgrade, for instance an Authorization.
+	Header http.Header
+	// TLS is used for wss URLs; nil: the default configuration.
+	TLS *tls.Config
+	// MaxMessage is the largest ask taken, in bytes; a larger one ends its connection. 0: DefaultMaxMessage.
+	MaxMessage int
+	// Drain is how long Run goes on for calls that are running when its context ends. 0: DefaultDrain.
+	Drain time.Duration
+	// Logger gets what an operator should see; nil: slog.Default.
+	Logger *slog.Logger
+	Hooks  Hooks
+
+	counters counters
+	dial     func(ctx context.Context, url string, header http.Header, cfg *wsock.Config) (socket, error)
+	jitter   func() float64
+}
+
+// socket is what an exchange needs of a wsock.Conn.
+type socket interface {
+	Serve(wsock.Handler)
+	Append(header, payload []byte)
+	Flush()
+	Close(code uint16, reason string)
+	Cut()
+	Pending() int
+}
+
+// Run keeps a /requests connection open and answers what it brings, until ctx ends; an unreachable gateway, a lost
+// connection and a 409 are tried again after a growing, jittered wait. It returns an error at once if the Server's
+// fields make no sense, and nil after ctx ended.
+//
+// At the end Run closes /requests cleanly, sends the answers that become ready within Drain, and ends the remaining
+// calls: their contexts end, and their paths end without a Close, so that the gateway asks another server (protocol A5)
+// instead of telling the caller that the ask was not served. It returns when every call of the Handler has returned.
+func (s *Server) Run(ctx context.Context) error {
+	base, err := s.base()
+	if err != nil {
+		return err
+	}
+	r := &run{
+		Server: s,
+		base:   base,
+		log:    s.Logger,
+	}
+	if r.log == nil {
+		r.log = slog.Default()
+	}
+	if s.Container != "" {
+		r.log = r.log.With("container", s.Container)
+	}
+	r.socket = &wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS, OnPanic: r.panicked}
+	if r.socket.MaxMessage == 0 {
+		r.socket.MaxMessage = DefaultMaxMessage
+	}
+	r.serving, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.listen(ctx)
+	r.drain()
+	return nil
+}
+
+// base is the URL that the protocol's paths are appended to.
+func (s *Server) base() (string, error) {
+	u, err := url.Parse(s.Gateway)
+	switch {
+	case s.Handler == nil:
+		return "", errors.New("answer: Server.Handler is not set")
+	case err != nil:
+		return "", fmt.Errorf("answer: Server.Gateway: %w", err)
+	case u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "":
+		return "", fmt.Errorf("answer: Server.Gateway %q is not a ws:// or wss:// URL, such as ws://127.0.0.1:14979", s.Gateway)
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("answer: Server.Gateway %q has a query or a fragment: paths are appended to it", s.Gateway)
+	}
+	base := strings.TrimRight(s.Gateway, "/")
+	if s.Container == "" {
+		return base, nil
+	}
+	if !validID(s.Container) {
+		return "", fmt.Errorf("answer: Server.Container %q is not 1 to 128 characters of A-Z a-z 0-9 . _ -, not starting with a dot", s.Container)
+	}
+	return base + "/containers/" + s.Container, nil
+}
+
+// validID is protocol G3.
+func validID(id string) bool {
+	if len(id) == 0 || len(id) > 128 || id[0] == '.' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) count(k codec.Kind, o Outcome, heard time.Time) {
+	s.counters.outcomes[k][o].Add(1)
+	if s.Hooks.Exchanged != nil {
+		s.Hooks.Exchanged(k, o, time.Since(heard))
+	}
+}

@@ -1,0 +1,154 @@
+package upstream
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// helper is this test binary in another role.
+func helper(t *testing.T, role string, log *slog.Logger) Config {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Command: []string{self}, Env: []string{commandRole + "=" + role}, Logger: log}
+}
+
+// journal is a log to look into.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) has(t *testing.T, want string) {
+	t.Helper()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !strings.Contains(j.text.String(), want) {
+		t.Errorf("the log does not say %q:\n%s", want, j.text.String())
+	}
+}
+
+func TestACommandIsAnsweredFrom(t *testing.T) {
+	log := &journal{}
+	u := open(t, helper(t, "server", log.logger()))
+	if got := ask(t, u, codec.ListTools, "null"); !strings.Contains(got, `"echo"`) {
+		t.Errorf("tools/list: %s", got)
+	}
+	if got := ask(t, u, codec.ReadResource, `{"uri":"test:r"}`); !strings.Contains(got, `"contents"`) {
+		t.Errorf("resources/read: %s", got)
+	}
+	const arguments = `{"big":9007199254740993,"s":"\n<&>"}`
+	if got := text(t, ask(t, u, codec.CallTool, `{"name":"echo","arguments":`+arguments+`}`)); got != arguments {
+		t.Errorf("the arguments came back as %s", got)
+	}
+	if got := len(text(t, ask(t, u, codec.CallTool, `{"name":"large"}`))); got != 3_000_000 {
+		t.Errorf("%d bytes came, want 3,000,000", got)
+	}
+	if got := text(t, ask(t, u, codec.CallTool, `{"name":"ask-back"}`)); got != "ping ok" {
+		t.Errorf("ask-back: %s", got)
+	}
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log.has(t, `stderr="hello from server"`)
+}
+
+func TestProgressOfACommandIsHeardBeforeTheAnswer(t *testing.T) {
+	u := open(t, helper(t, "server", quiet))
+	heard := hear(t, u)
+	ask(t, u, codec.CallTool, `{"name":"progress","_meta":{"progressToken":5}}`)
+	if len(heard) != 50 {
+		t.Fatalf("%d notifications before the answer, want 50", len(heard))
+	}
+}
+
+func TestACommandThatExitsIsStartedAgain(t *testing.T) {
+	u := open(t, helper(t, "server", quiet))
+	heard := hear(t, u)
+	ask(t, u, codec.ListTools, "null")
+	for range 2 {
+		got := fails(t, u, codec.CallTool, `{"name":"exit"}`)
+		if got.Code != -32603 || !strings.Contains(got.Message, "lost before it answered") || !strings.Contains(got.Message, "exit status 7") {
+			t.Fatalf("the error is %q", got.Message)
+		}
+		changes(t, heard)
+		ask(t, u, codec.ListTools, "null")
+	}
+	if s := u.Stats(); s.Sessions != 3 || s.Repeated != 0 {
+		t.Fatalf("stats %+v", s)
+	}
+}
+
+func TestACommandThatDoesNotServe(t *testing.T) {
+	log := &journal{}
+	u := open(t, helper(t, "exit", log.logger()))
+	if got := fails(t, u, codec.ListTools, "null"); !strings.Contains(got.Message, "cannot be reached") || !strings.Contains(got.Message, "exit status 3") {
+		t.Errorf("the error is %q", got.Message)
+	}
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log.has(t, `stderr="cannot go on"`)
+
+	u = open(t, Config{Command: []string{"/nonexistent/program"}})
+	if got := fails(t, u, codec.ListTools, "null"); !strings.Contains(got.Message, "/nonexistent/program") {
+		t.Errorf("the error is %q", got.Message)
+	}
+}
+
+func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
+	log := &journal{}
+	u := open(t, helper(t, "noisy", log.logger()))
+	ask(t, u, codec.ListTools, "null")
+	if s := u.Stats(); s.Noise != 2 || s.Sessions != 1 {
+		t.Errorf("stats %+v", s)
+	}
+	log.has(t, `line="Server listening on stdio"`)
+	log.has(t, `line="[info] ready"`)
+}
+
+func TestACommandThatDoesNotEndByItselfIsTerminated(t *testing.T) {
+	u := open(t, helper(t, "deaf", quiet))
+	ask(t, u, codec.ListTools, "null")
+	if err := u.Close(); err != nil { // returns when the process is gone
+		t.Fatal(err)
+	}
+}
+
+func TestMessageLinesInPieces(t *testing.T) {
+	const input = "  {\"a\":1}\nnoise\n[ {\"b\":2}]\n[info] x\n\n[\n{\"c\":3}\nlast"
+	for size := 1; size <= len(input); size++ {
+		var passed bytes.Buffer
+		var noise []string
+		m := &messageLines{to: &passed, noise: func(s string) { noise = append(noise, s) }}
+		for rest := []byte(input); len(rest) > 0; {
+			n := min(size, len(rest))
+			if got, err := m.Write(rest[:n]); got != n || err != nil {
+				t.Fatalf("Write: %d, %v", got, err)
+			}
+			rest = rest[n:]
+		}
+		if got := passed.String(); got != "  {\"a\":1}\n[ {\"b\":2}]\n{\"c\":3}\n" {
+			t.Fatalf("in pieces of %d: passed %q", size, got)
+		}
+		if got := strings.Join(noise, "|"); got != "noise|[info] x|[" {
+			t.Fatalf("in pieces of %d: noise %q", size, got)
+		}
+	}
+}

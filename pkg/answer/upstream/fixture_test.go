@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func open(t *testing.T, cfg Config) *Upstream {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	u, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.jitter = func() float64 { return 0.1 }
+	t.Cleanup(func() {
+		if err := u.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return u
+}
+
+func soon[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case v := <-from:
+		return v
+	case <-timer.C:
+		t.Fatal("nothing came in time")
+		panic("unreachable")
+	}
+}
+
+// ask makes one ask, which must be answered with a result.
+func ask(t *testing.T, u *Upstream, k codec.Kind, params string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	result, err := u.Answer(ctx, k, []byte(params))
+	if err != nil {
+		t.Fatalf("%s %s: %v", k.Method(), params, err)
+	}
+	return string(result)
+}
+
+// fails makes one ask, which must be answered with an error object.
+func fails(t *testing.T, u *Upstream, k codec.Kind, params string) *codec.Error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	result, err := u.Answer(ctx, k, []byte(params))
+	var object *codec.Error
+	if !errors.As(err, &object) {
+		t.Fatalf("%s %s: result %s, error %v; want an error object", k.Method(), params, result, err)
+	}
+	return object
+}
+
+// text is the first text of a tool's result.
+func text(t *testing.T, result string) string {
+	t.Helper()
+	var r struct{ Content []struct{ Text string } }
+	if err := json.Unmarshal([]byte(result), &r); err != nil || len(r.Content) == 0 {
+		t.Fatalf("result %.200s: %v", result, err)
+	}
+	return r.Content[0].Text
+}
+
+// hear opens a notifications path.
+func hear(t *testing.T, u *Upstream) <-chan string {
+	ctx, cancel := context.WithCancel(context.Background())
+	heard := make(chan string, 10_000)
+	done := make(chan error, 1)
+	l := u.feed.open()
+	go func() { done <- u.relay(ctx, l, func(n []byte) error { heard <- string(n); return nil }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := soon(t, done); err != nil {
+			t.Errorf("Notifications returned %v", err)
+		}
+	})
+	return heard
+}

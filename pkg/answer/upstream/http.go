@@ -1,0 +1,117 @@
+package upstream
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// idlePerHost is how many idle connections are kept for the next requests.
+const idlePerHost = 64
+
+// httpDialer makes Streamable HTTP connections to one endpoint.
+type httpDialer struct {
+	endpoint *url.URL
+	header   http.Header
+	limit    int
+	base     http.RoundTripper
+	own      *http.Transport // base, if it is the dialer's own
+	log      *slog.Logger
+}
+
+func newHTTPDialer(c Config, endpoint *url.URL) *httpDialer {
+	d := &httpDialer{endpoint: endpoint, header: c.Header, limit: c.MaxMessage, base: c.RoundTripper, log: c.Logger}
+	if d.base == nil {
+		d.own = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConnsPerHost: idlePerHost,
+			IdleConnTimeout:     idleTimeout,
+			TLSHandshakeTimeout: DefaultConnectTimeout,
+		}
+		d.base = d.own
+	}
+	return d
+}
+
+// String is the endpoint without user, password and query, which may be secret.
+func (d *httpDialer) String() string {
+	return (&url.URL{Scheme: d.endpoint.Scheme, Host: d.endpoint.Host, Path: d.endpoint.Path}).String()
+}
+
+func (d *httpDialer) close() {
+	if d.own != nil {
+		d.own.CloseIdleConnections()
+	}
+}
+
+func (d *httpDialer) dial(ctx context.Context) (link, error) {
+	t := &roundTripper{dialer: d}
+	transport := &mcp.StreamableClientTransport{
+		Endpoint:             d.endpoint.String(),
+		HTTPClient:           &http.Client{Transport: t},
+		MaxEventSize:         d.limit,
+		DisableStandaloneSSE: true, // opened by standalone, see there
+	}
+	conn, err := transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &httpLink{conn: conn, trip: t, log: d.log}, nil
+}
+
+// httpLink is a Streamable HTTP connection: a POST per message, and the standalone stream.
+type httpLink struct {
+	conn mcp.Connection
+	trip *roundTripper
+	log  *slog.Logger
+}
+
+func (l *httpLink) read(ctx context.Context) (jsonrpc.Message, error) { return l.conn.Read(ctx) }
+
+func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
+	x := &exchange{}
+	err := l.conn.Write(context.WithValue(ctx, exchangeKey{}, x), msg)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case x.refusal != nil:
+		return x.refusal
+	}
+	return &brokenError{cause: err, unexecuted: unsent(err)}
+}
+
+// negotiated makes every further request name the revision: the SDK's connection does so only under the SDK's client.
+func (l *httpLink) negotiated(version string) { l.trip.version.Store(&version) }
+
+// close ends the session at the server, which a DELETE tells, and every stream.
+func (l *httpLink) close() {
+	if err := l.conn.Close(); err != nil {
+		l.log.Debug("could not end the MCP session at its server", "error", reason(err))
+	}
+}
+
+// exchange is what a RoundTrip leaves for the write that caused it.
+type exchange struct {
+	standalone bool          // make it the GET of the standalone stream
+	refusal    *refusedError // the status the server refused with
+}
+
+type exchangeKey struct{}
+
+// roundTripper stands between the SDK's connection and the network, where it sees what the connection keeps to itself.
+//
+// The connection ends its session over most refusals and over every answer it cannot read, with all requests in flight.
+// So refusals are noted in the exchange and passed on as 503, which the connection takes for a failure of the one
+// request, and a JSON answer is read and checked here.
+type roundTripper struct {
+	dialer  *httpDialer
+	version atomic.Pointer[string] // nil before the handshake
+}

@@ -1,0 +1,47 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// commandRole is the variable under which the test binary is an MCP server on standard input and output.
+const commandRole = "UPSTREAM_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(commandRole); role != "" {
+		os.Exit(command(role))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func command(role string) int {
+	fmt.Fprintln(os.Stderr, "hello from", role)
+	switch role {
+	case "server", "noisy", "deaf":
+		if role == "noisy" {
+			fmt.Println("Server listening on stdio")
+			fmt.Println("[info] ready")
+		}
+		if err := newServer(nil).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			return 1
+		}
+		if role == "deaf" {
+			signals := make(chan os.Signal, 1)
+			signal.Notify(signals, syscall.SIGTERM)
+			<-signals // its input is closed, and it goes on
+		}
+		return 0
+	case "exit":
+		fmt.Fprint(os.Stderr, "cannot go on")
+		return 3
+	}
+	return 2
+}

@@ -1,0 +1,376 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// raw is an MCP server over HTTP that can say anything. It does the handshake and answers ping itself.
+type raw struct {
+	version string // protocolVersion it answers with; empty: what it was offered
+	session string // Mcp-Session-Id it gives and demands; empty: none
+	// stream serves GET; nil: 405.
+	stream func(w http.ResponseWriter, req *http.Request)
+	// answer serves every other message.
+	answer func(w http.ResponseWriter, m message)
+
+	mu       sync.Mutex
+	messages []message
+}
+
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+
+	req *http.Request
+	raw string
+}
+
+func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch req.Method {
+	case http.MethodGet:
+		if r.stream == nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		r.stream(w, req)
+		return
+	case http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body, err := io.ReadAll(req.Body)
+	m := message{req: req, raw: string(body)}
+	if err := errors.Join(err, json.Unmarshal(body, &m)); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	r.messages = append(r.messages, m)
+	r.mu.Unlock()
+	switch {
+	case m.Method == "initialize":
+		if r.session != "" {
+			w.Header().Set("Mcp-Session-Id", r.session)
+		}
+		version := r.version
+		if version == "" {
+			version = offered
+		}
+		m.result(w, `{"protocolVersion":"`+version+`","capabilities":{},"serverInfo":{"name":"raw","version":"0"}}`)
+	case r.session != "" && req.Header.Get("Mcp-Session-Id") != r.session:
+		http.Error(w, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`, http.StatusNotFound)
+	case m.Method == "ping":
+		m.result(w, `{}`)
+	case len(m.ID) == 0 || m.Method == "":
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		r.answer(w, m)
+	}
+}
+
+func (r *raw) got(method string) (all []message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.messages {
+		if m.Method == method {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (m message) result(w http.ResponseWriter, result string) {
+	m.json(w, http.StatusOK, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)
+}
+
+func (m message) json(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// events begins a stream of events.
+func events(w http.ResponseWriter) func(data string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	return func(data string) {
+		fmt.Fprintf(w, "event: message\ndata: %s\n\n", data)
+		w.(http.Flusher).Flush()
+	}
+}
+
+func TestUnknownMembersPassByteForByte(t *testing.T) {
+	const result = `{"content":[{"type":"new","x":1.0e+2,"dup":1,"dup":2}],"_meta":{"é\u0001":null},"later":{"big":12345678901234567890}}`
+	const params = `{"name":"t","arguments":{"n":1.0,"dup":1,"dup":2},"_meta":{"progressToken":"x","k":[]},"later":true}`
+	const note = `{"unknown":[1.00,{"a":"\u2028 "}],"n":12345678901234567890}`
+	server := &raw{answer: func(w http.ResponseWriter, m message) {
+		if strings.Contains(m.raw, `"asJSON"`) {
+			m.result(w, result)
+			return
+		}
+		send := events(w)
+		send(`{"jsonrpc":"2.0","method":"notifications/of/tomorrow","params":` + note + `}`)
+		send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
+	}}
+	u := open(t, Config{URL: newSite(t, server).url()})
+	heard := hear(t, u)
+	if got := ask(t, u, codec.CallTool, `{"asJSON":1}`); got != result {
+		t.Errorf("the result came as\n%s, want\n%s", got, result)
+	}
+	if got := ask(t, u, codec.CallTool, params); got != result {
+		t.Errorf("the result came as\n%s, want\n%s", got, result)
+	}
+	if got := soon(t, heard); got != `{"method":"notifications/of/tomorrow","params":`+note+`}` {
+		t.Errorf("heard %s", got)
+	}
+	calls := server.got("tools/call")
+	if got := string(calls[len(calls)-1].Params); got != params {
+		t.Errorf("the server got the params\n%s, want\n%s", got, params)
+	}
+	ask(t, u, codec.ListTools, "null")
+	if lists := server.got("tools/list"); strings.Contains(lists[0].raw, "params") {
+		t.Errorf("a list without params was sent as %s", lists[0].raw)
+	}
+}
+
+func TestAnErrorOfTheServerIsRelayed(t *testing.T) {
+	for _, c := range []struct {
+		name, object string
+		status       int
+		want         codec.Error
+	}{
+		{"in a response", `{"code":-32002,"message":"no such","data":{"uri":"a:b","n":1.0}}`, 200, codec.Error{Code: -32002, Message: "no such", Data: []byte(`{"uri":"a:b","n":1.0}`)}},
+		{"in a 400", `{"code":-32602,"message":"bad"}`, 400, codec.Error{Code: -32602, Message: "bad"}},
+		{"in a 500", `{"code":-32603,"message":"down"}`, 500, codec.Error{Code: -32603, Message: "down"}},
+		{"out of range", `{"code":5000000000,"message":"odd"}`, 200, codec.Error{Code: -32603, Message: "odd (the MCP server's error code 5000000000 is out of range)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := open(t, Config{URL: newSite(t, &raw{session: "s", answer: func(w http.ResponseWriter, m message) {
+				m.json(w, c.status, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":`+c.object+`}`)
+			}}).url()})
+			for range 2 {
+				got := fails(t, u, codec.ReadResource, `{"uri":"a:b"}`)
+				if got.Code != c.want.Code || got.Message != c.want.Message || string(got.Data) != string(c.want.Data) {
+					t.Errorf("relayed as %s, want %s", got.Append(nil), c.want.Append(nil))
+				}
+			}
+			if s := u.Stats(); s.Sessions != 1 || s.Lost != 0 {
+				t.Errorf("stats %+v", s)
+			}
+		})
+	}
+}
+
+func TestABadAnswerFailsOneRequestAndNotTheSession(t *testing.T) {
+	const limit = 1 << 20
+	for _, c := range []struct {
+		name, want string
+		answer     func(w http.ResponseWriter, m message)
+	}{
+		{"plain 400", "400 Bad Request: malformed", func(w http.ResponseWriter, _ message) { http.Error(w, "malformed\nsecond", 400) }},
+		{"401", "401 Unauthorized", func(w http.ResponseWriter, _ message) { w.WriteHeader(401) }},
+		{"404 that is not about the session", "404", func(w http.ResponseWriter, _ message) { http.NotFound(w, nil) }},
+		{"503", "503", func(w http.ResponseWriter, _ message) { w.WriteHeader(503) }},
+		{"202", "unsupported content type", func(w http.ResponseWriter, _ message) { w.WriteHeader(202) }},
+		{"not JSON", "JSON", func(w http.ResponseWriter, m message) { m.json(w, 200, `{"jsonrpc":"2.0",`) }},
+		{"empty", "JSON", func(w http.ResponseWriter, m message) { m.json(w, 200, ``) }},
+		{"no response", "not a response", func(w http.ResponseWriter, m message) { m.json(w, 200, `{"jsonrpc":"2.0","method":"m"}`) }},
+		{"too large", "over the limit of 1048576 bytes", func(w http.ResponseWriter, m message) { m.result(w, `"`+strings.Repeat("x", limit)+`"`) }},
+		{"broken off", "broke off", func(w http.ResponseWriter, m message) {
+			w.Header().Set("Content-Length", "1000")
+			m.json(w, 200, `{"jsonrpc":"2.0",`)
+		}},
+		{"stream without an answer", "without response", func(w http.ResponseWriter, _ message) { events(w) }},
+		{"connection cut", "EOF", func(http.ResponseWriter, message) { panic(http.ErrAbortHandler) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			site := newSite(t, &raw{session: "s", answer: func(w http.ResponseWriter, m message) {
+				if m.Method == "tools/list" {
+					m.result(w, `{"tools":[]}`)
+					return
+				}
+				c.answer(w, m)
+			}})
+			u := open(t, Config{URL: site.url() + "?key=secret", MaxMessage: limit})
+			got := fails(t, u, codec.CallTool, "{}")
+			if got.Code != -32603 || !strings.Contains(got.Message, "upstream MCP server") || !strings.Contains(got.Message, c.want) {
+				t.Errorf("the error is %q, want a word about %q", got.Message, c.want)
+			}
+			if strings.Contains(got.Message, "secret") || strings.Contains(got.Message, "second") {
+				t.Errorf("the error says too much: %q", got.Message)
+			}
+			ask(t, u, codec.ListTools, "null")
+			if s := u.Stats(); s.Sessions != 1 || s.Lost != 0 || s.Repeated != 0 {
+				t.Errorf("stats %+v", s)
+			}
+		})
+	}
+}
+
+func TestRequestsOfTheServerArePingOrDeclined(t *testing.T) {
+	answered := make(chan message, 10)
+	server := &raw{stream: func(w http.ResponseWriter, req *http.Request) {
+		send := events(w)
+		send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		send(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}`)
+		send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
+		<-req.Context().Done()
+	}, answer: func(w http.ResponseWriter, m message) { m.result(w, `{"tools":[]}`) }}
+	spy := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		server.ServeHTTP(w, req)
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		for _, m := range server.messages {
+			if m.Method == "" {
+				answered <- m
+			}
+		}
+		server.messages = nil
+	})
+	u := open(t, Config{URL: newSite(t, spy).url()})
+	heard := hear(t, u)
+	got := map[string]string{}
+	for range 2 {
+		m := soon(t, answered)
+		got[string(m.ID)] = string(m.Result) + string(m.Error)
+	}
+	if got[`"p"`] != `{}` || !strings.Contains(got[`7`], `"code":-32601`) {
+		t.Fatalf("the answers are %v", got)
+	}
+	if n := soon(t, heard); !strings.Contains(n, "notifications/message") {
+		t.Fatalf("heard %s: the server's word to us is not for the container", n)
+	}
+}
+
+func TestTheStandaloneStreamIsResumedAndReopened(t *testing.T) {
+	opened := make(chan string, 100)
+	var streams int
+	var mu sync.Mutex
+	server := &raw{session: "s", stream: func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		streams++
+		n := streams
+		mu.Unlock()
+		opened <- req.Header.Get("Last-Event-Id") + "/" + req.Header.Get("Mcp-Session-Id") + "/" + req.Header.Get("Mcp-Protocol-Version")
+		send := events(w)
+		if n == 1 {
+			fmt.Fprint(w, "id: 41\n")
+		}
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"n%d"}`, n))
+		if n < 4 {
+			return // the stream ends: the first one can be resumed, the others not
+		}
+		<-req.Context().Done()
+	}, answer: func(w http.ResponseWriter, m message) { m.result(w, `{"tools":[]}`) }}
+	u := open(t, Config{URL: newSite(t, server).url()})
+	heard := hear(t, u)
+	for i, want := range []string{"/s/2025-11-25", "41/s/2025-11-25", "/s/2025-11-25", "/s/2025-11-25"} {
+		if got := soon(t, opened); got != want {
+			t.Fatalf("stream %d was opened with %s, want %s", i+1, got, want)
+		}
+		if got, want := soon(t, heard), fmt.Sprintf(`{"method":"n%d"}`, i+1); got != want {
+			t.Fatalf("heard %s, want %s", got, want)
+		}
+	}
+	if s := u.Stats(); s.Lost != 0 {
+		t.Fatalf("stats %+v", s)
+	}
+}
+
+func TestOnlyKnownRevisionsAreAccepted(t *testing.T) {
+	answer := func(w http.ResponseWriter, m message) { m.result(w, `{"tools":[]}`) }
+	for _, version := range spoken {
+		server := &raw{version: version, answer: answer}
+		u := open(t, Config{URL: newSite(t, server).url()})
+		ask(t, u, codec.ListTools, "null")
+		if got := server.got("tools/list")[0].req.Header.Get("Mcp-Protocol-Version"); got != version {
+			t.Errorf("revision %s was agreed, the request names %q", version, got)
+		}
+	}
+	for _, version := range []string{"2026-07-28", "1999-01-01", "x"} {
+		u := open(t, Config{URL: newSite(t, &raw{version: version, answer: answer}).url()})
+		if got := fails(t, u, codec.ListTools, "null"); !strings.Contains(got.Message, version) || !strings.Contains(got.Message, "cannot be reached") {
+			t.Errorf("revision %s: %q", version, got.Message)
+		}
+	}
+}
+
+func TestAConnectionIsBegunWithTheFirstAskAndNotBefore(t *testing.T) {
+	server := &raw{answer: func(w http.ResponseWriter, m message) { m.result(w, `{"tools":[]}`) }}
+	u := open(t, Config{URL: newSite(t, server).url(), Name: "me", Version: "9"})
+	if n := len(server.got("initialize")); n != 0 {
+		t.Fatalf("%d sessions before the first ask", n)
+	}
+	for range 3 {
+		ask(t, u, codec.ListTools, "null")
+	}
+	first := server.got("initialize")
+	if len(first) != 1 {
+		t.Fatalf("%d sessions after three asks", len(first))
+	}
+	const want = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"9"}}`
+	if string(first[0].Params) != want {
+		t.Errorf("initialize has the params %s, want %s", first[0].Params, want)
+	}
+	ids := map[string]bool{}
+	for _, m := range append(first, server.got("tools/list")...) {
+		if ids[string(m.ID)] {
+			t.Errorf("the id %s was used twice", m.ID)
+		}
+		ids[string(m.ID)] = true
+	}
+}
+
+func TestAResultAGatewayCannotReadIsRelayedAsItIs(t *testing.T) {
+	u := open(t, Config{URL: newSite(t, &raw{answer: func(w http.ResponseWriter, m message) { m.result(w, `{"odd":true}`) }}).url()})
+	if got := ask(t, u, codec.ListTools, "null"); got != `{"odd":true}` {
+		t.Fatalf("relayed as %s", got)
+	}
+}
+
+func TestAfterCloseAsksFail(t *testing.T) {
+	u := open(t, Config{URL: "http://127.0.0.1:1/mcp"})
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fails(t, u, codec.ListTools, "null"); !strings.Contains(got.Message, "closed") {
+		t.Fatalf("the error is %q", got.Message)
+	}
+	if err := u.Notifications(context.Background(), func([]byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfigsThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{}, "neither"},
+		{Config{URL: "http://h", Command: []string{"c"}}, "both"},
+		{Config{URL: "ws://h"}, "http://"},
+		{Config{URL: "http://"}, "http://"},
+		{Config{URL: "http://h:x"}, "URL"},
+		{Config{URL: "ftp://user:secret@h"}, "http://"},
+	} {
+		_, err := New(c.cfg)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%+v: %v, want a word about %s", c.cfg, err, c.want)
+		}
+	}
+}

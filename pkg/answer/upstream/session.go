@@ -1,0 +1,297 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+const (
+	// courtesyTimeout bounds messages that nobody waits for: cancellations, and answers to the server's requests.
+	courtesyTimeout = 2 * time.Second
+	// probeTimeout bounds the ping that decides whether a doubtful session lives. One that is only slow lives.
+	probeTimeout = 5 * time.Second
+	// flightTimeout is how long a request that is being sent when its session ends may still learn what became of it: a
+	// refusal of its own says that it was not run.
+	flightTimeout = 2 * time.Second
+	// trailTimeout is how long a request's stream may go on after its answer, for its connection to be used again.
+	trailTimeout = 5 * time.Second
+)
+
+// session is one MCP session. Its goroutines (the reader, the answers to the server's requests, and the link's own) are
+// counted in tasks and end with ctx; close waits for them.
+type session struct {
+	log      *slog.Logger
+	link     link
+	feed     *feed
+	counters *counters
+
+	version string // protocol revision; written in the handshake
+	server  string // the server's name and version, for the log; written in the handshake
+
+	life  context.Context // the upstream's
+	ctx   context.Context // ends with the session; its cause says why
+	fail  context.CancelCauseFunc
+	tasks sync.WaitGroup
+
+	useful atomic.Bool // it has answered a request other than the handshake's
+	probes sync.Mutex  // one probe at a time; held while waiting, guards nothing else
+
+	// mu is a leaf.
+	mu      sync.Mutex
+	lastID  int64
+	pending map[int64]chan reply // each with room for the one reply
+}
+
+// reply is what the server answered to one request.
+type reply struct {
+	result json.RawMessage
+	err    error // *jsonrpc.Error: the server's; anything else: the transport gave the request up
+	after  mark  // the notifications that came before
+}
+
+func newSession(u *Upstream, l link) *session {
+	s := &session{
+		log:      u.log,
+		link:     l,
+		feed:     &u.feed,
+		counters: &u.counters,
+		pending:  make(map[int64]chan reply),
+		life:     u.life,
+	}
+	s.ctx, s.fail = context.WithCancelCause(u.life)
+	s.tasks.Go(s.receive)
+	return s
+}
+
+// close ends the session and waits for its goroutines.
+func (s *session) close() {
+	s.fail(errClosed)
+	s.link.close()
+	s.tasks.Wait()
+}
+
+// receive is the only reader: what the server sends is handled in its order.
+func (s *session) receive() {
+	for {
+		msg, err := s.link.read(s.ctx)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		switch msg := msg.(type) {
+		case *jsonrpc.Response:
+			s.settle(msg)
+		case *jsonrpc.Request:
+			if msg.IsCall() {
+				s.tasks.Go(func() { s.serve(msg) })
+			} else {
+				s.notified(msg)
+			}
+		}
+	}
+}
+
+func (s *session) settle(msg *jsonrpc.Response) {
+	id, _ := msg.ID.Raw().(int64)
+	s.mu.Lock()
+	waiting := s.pending[id]
+	delete(s.pending, id)
+	s.mu.Unlock()
+	if waiting == nil {
+		s.counters.unmatched.Add(1)
+		s.log.Debug("the MCP server answered a request that does not wait", "id", msg.ID.Raw())
+		return
+	}
+	waiting <- reply{result: msg.Result, err: msg.Error, after: s.feed.mark()}
+}
+
+func (s *session) notified(msg *jsonrpc.Request) {
+	if msg.Method == "notifications/cancelled" {
+		// It takes back a request of the server's to us, which serve has answered: it ends here, as the request did.
+		return
+	}
+	notification, err := newNotification(msg.Method, msg.Params)
+	if err != nil {
+		s.log.Warn("dropped a notification whose method is not text", "error", err)
+		return
+	}
+	s.feed.publish(notification)
+}
+
+// serve answers a request of the server's own. Nothing but a ping can be meant for us: no capability was declared.
+func (s *session) serve(msg *jsonrpc.Request) {
+	response := &jsonrpc.Response{ID: msg.ID}
+	if msg.Method == "ping" {
+		response.Result = json.RawMessage("{}")
+	} else {
+		s.counters.declined.Add(1)
+		s.log.Info("declined a request of the MCP server", "method", msg.Method)
+		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the gateway does not serve " + msg.Method}
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
+	defer cancel()
+	if err := s.link.write(ctx, response); err != nil {
+		s.log.Debug("could not answer a request of the MCP server", "method", msg.Method, "error", err)
+	}
+}
+
+// register makes room for a reply under a new id.
+func (s *session) register() (int64, chan reply) {
+	waiting := make(chan reply, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	s.pending[s.lastID] = waiting
+	return s.lastID, waiting
+}
+
+func (s *session) forget(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, id)
+}
+
+// call sends one request and waits for its reply, in order after the notifications that came before it. If ctx ends
+// first the server is told so. Errors: *brokenError, *refusedError, or ctx's cause.
+func (s *session) call(ctx context.Context, method string, params json.RawMessage) (reply, error) {
+	id, waiting := s.register()
+	defer s.forget(id)
+
+	// The request has a context of its own: the notice that it is cancelled must not lose a race against its end.
+	sending, abort := context.WithCancel(s.life)
+	defer context.AfterFunc(s.ctx, func() { time.AfterFunc(flightTimeout, abort) })()
+	noticed := make(chan struct{})
+	unwatched := context.AfterFunc(ctx, func() {
+		defer close(noticed)
+		s.cancelled(ctx, id, method)
+		abort()
+	})
+	got, err := s.exchange(sending, waiting, &jsonrpc.Request{ID: makeID(id), Method: method, Params: params})
+	if !unwatched() {
+		<-noticed
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		abort()
+		return reply{}, err
+	}
+	time.AfterFunc(trailTimeout, abort)
+	got.after.wait(ctx)
+	return got, nil
+}
+
+// exchange ends with a reply, with sending, or with the session.
+func (s *session) exchange(sending context.Context, waiting <-chan reply, request *jsonrpc.Request) (reply, error) {
+	if err := s.link.write(sending, request); err != nil {
+		return reply{}, s.examine(err)
+	}
+	select {
+	case got := <-waiting:
+		return s.usable(got)
+	case <-sending.Done():
+	case <-s.ctx.Done():
+	}
+	select { // what the reader had taken in before the end counts
+	case got := <-waiting:
+		return s.usable(got)
+	default:
+	}
+	if s.ctx.Err() != nil {
+		return reply{}, &brokenError{cause: context.Cause(s.ctx)}
+	}
+	return reply{}, context.Cause(sending)
+}
+
+// usable sorts out replies that the transport made up because the answer's stream ended without one.
+func (s *session) usable(got reply) (reply, error) {
+	if got.err != nil {
+		var theirs *jsonrpc.Error
+		if !errors.As(got.err, &theirs) {
+			s.probe(got.err)
+			return reply{}, &brokenError{cause: got.err}
+		}
+	}
+	return got, nil
+}
+
+// examine looks into a request that could not be sent: is it this one's fault, or is the session gone? A refusal for
+// want of a session says that the server has not run the request.
+func (s *session) examine(err error) error {
+	var broken *brokenError
+	var refused *refusedError
+	switch {
+	case errors.As(err, &broken):
+		s.probe(err)
+	case errors.As(err, &refused):
+		if refused.doubtful() && !s.probe(err) {
+			return &brokenError{cause: err, unexecuted: true}
+		}
+	case s.ctx.Err() != nil: // the request was given up with the session
+		return &brokenError{cause: context.Cause(s.ctx)}
+	}
+	return err
+}
+
+// probe asks the server whether the session lives, after cause made that doubtful, and ends the session if it does not.
+// Only an answer, or no connection, can tell: a server that is slow to answer, or does not know ping, lives.
+func (s *session) probe(cause error) (lives bool) {
+	s.probes.Lock()
+	defer s.probes.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, probeTimeout)
+	defer cancel()
+	id, waiting := s.register()
+	defer s.forget(id)
+	err := s.link.write(ctx, &jsonrpc.Request{ID: makeID(id), Method: "ping"})
+	var broken *brokenError
+	var refused *refusedError
+	if ctx.Err() == nil && (errors.As(err, &broken) || errors.As(err, &refused) && refused.doubtful()) {
+		s.fail(cause)
+		return false
+	}
+	if err == nil {
+		select {
+		case <-waiting:
+		case <-ctx.Done():
+		}
+	}
+	return s.ctx.Err() == nil
+}
+
+// cancelled tells the server that nobody waits for a request any more.
+func (s *session) cancelled(ctx context.Context, id int64, method string) {
+	if method == "initialize" || s.ctx.Err() != nil {
+		return
+	}
+	s.counters.cancelled.Add(1)
+	params, err := json.Marshal(struct {
+		RequestID int64  `json:"requestId"`
+		Reason    string `json:"reason"`
+	}{id, fmt.Sprint(context.Cause(ctx))})
+	if err != nil {
+		s.log.Error("could not write a cancellation", "error", err)
+		return
+	}
+	if err := s.notify("notifications/cancelled", params); err != nil {
+		s.log.Debug("could not tell the MCP server of a cancellation", "id", id, "error", err)
+	}
+}
+
+// notify sends a notification of ours.
+func (s *session) notify(method string, params json.RawMessage) error {
+	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
+	defer cancel()
+	return s.link.write(ctx, &jsonrpc.Request{Method: method, Params: params})
+}
