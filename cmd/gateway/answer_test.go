@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+// showThrough carries out every step of the demo's client in one container.
+func showThrough(t *testing.T, inside, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	client, err := connectDemoClient(ctx, "http://"+inside+"/containers/"+id+"/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range client.steps() {
+		if _, err := step.show(ctx); err != nil {
+			t.Errorf("%s: %s: %v", id, step.name, err)
+		}
+	}
+	if err := client.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnswerServesEachContainerThatIsNamed(t *testing.T) {
+	gateway, outside, inside, _ := serveOnFreePorts(t)
+	server, err := startDemoServer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answering := begin(t, "answer", "--gateway", "ws://"+outside, "--container", "red", "--container", "blue", "--upstream", server.url)
+	showThrough(t, inside, "red")
+	showThrough(t, inside, "blue")
+	answering.end(t)
+	if err := server.close(); err != nil {
+		t.Error(err)
+	}
+	gateway.end(t)
+}
+
+func TestAnswerStartsACommandForAContainer(t *testing.T) {
+	gateway, outside, inside, _ := serveOnFreePorts(t)
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(asServer, "1")
+	t.Setenv("GATEWAY_CONTAINER", "green")
+	answering := begin(t, "answer", "--gateway", "ws://"+outside, "--upstream-command", "'"+executable+"' an argument")
+	showThrough(t, inside, "green")
+	answering.end(t)
+	gateway.end(t)
+}

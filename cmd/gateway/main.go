@@ -1,0 +1,41 @@
+// Command gateway is the proxy between MCP clients in agent containers and a provider's server.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is Run under the process's signals: the first SIGINT or SIGTERM closes gracefully, a second one ends at once.
+func run(args []string, stdout, stderr io.Writer) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan int, 1)
+	go func() { done <- Run(ctx, args, stdout, stderr) }()
+
+	for asked := false; ; {
+		select {
+		case code := <-done:
+			return code
+		case s := <-signals:
+			if asked {
+				fmt.Fprintf(stderr, "gateway: %v again: ending at once\n", s)
+				return exitFailure
+			}
+			asked = true
+			cancel()
+		}
+	}
+}

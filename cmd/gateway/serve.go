@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/gateway"
+)
+
+// closeWithin is how long a graceful close may take before what is left is cut.
+const closeWithin = 10 * time.Second
+
+type serveCmd struct {
+	Outside string `help:"Address that the provider's server connects to [${default}]." default:"127.0.0.1:14979" env:"GATEWAY_OUTSIDE" placeholder:"HOST:PORT" group:"Listeners"`
+	Inside  string `help:"Address that the containers' MCP clients connect to [${default}]." default:"127.0.0.1:8080" env:"GATEWAY_INSIDE" placeholder:"HOST:PORT" group:"Listeners"`
+	Ops     string `help:"Address of /metrics, /healthz and /readyz [${default}]." default:"127.0.0.1:9090" env:"GATEWAY_OPS" placeholder:"HOST:PORT" group:"Listeners"`
+
+	Insecure    bool     `help:"Let --outside and --inside be reached from other machines although nobody is authenticated." env:"GATEWAY_INSECURE" group:"Listeners"`
+	AllowOrigin []string `help:"Web origin besides loopback ones whose pages may speak to --inside, such as https://app.example.com; repeatable." env:"GATEWAY_ALLOW_ORIGIN" placeholder:"ORIGIN" group:"Listeners"`
+
+	ReaskAfter reaskAfter    `help:"Ask again on the same connection this long after an answer broke off (doubling): a duration, 0 for at once, or never [${default}]." default:"1s" env:"GATEWAY_REASK_AFTER" placeholder:"1s|0|never" group:"Exchanges"`
+	MaxMessage byteSize      `help:"Largest message taken, from either side [${default}]." default:"64MiB" env:"GATEWAY_MAX_MESSAGE" placeholder:"SIZE" group:"Exchanges"`
+	Ping       time.Duration `help:"Time between pings on quiet WebSockets [${default}]." default:"30s" env:"GATEWAY_PING" placeholder:"DURATION" group:"Exchanges"`
+
+	SessionKeyFile string        `help:"File whose content (32 bytes or more) signs session ids, so that they outlive a restart and hold on every replica; a random key otherwise." env:"GATEWAY_SESSION_KEY_FILE" placeholder:"FILE" group:"Sessions and streams"`
+	SessionTTL     time.Duration `help:"How long an unused session lives [${default}]." default:"24h" env:"GATEWAY_SESSION_TTL" placeholder:"DURATION" group:"Sessions and streams"`
+	StreamStall    time.Duration `help:"Close an event stream whose reader took nothing for this long [${default}]." default:"30s" env:"GATEWAY_STREAM_STALL" placeholder:"DURATION" group:"Sessions and streams"`
+	SSEKeepalive   time.Duration `name:"sse-keepalive" help:"Time between comments on a quiet event stream [${default}]." default:"15s" env:"GATEWAY_SSE_KEEPALIVE" placeholder:"DURATION" group:"Sessions and streams"`
+}
+
+func (s *serveCmd) config(w *world) gateway.Config {
+	b := readBuild()
+	return gateway.Config{
+		Outside:        s.Outside,
+		Inside:         s.Inside,
+		Ops:            s.Ops,
+		Insecure:       s.Insecure,
+		AllowOrigin:    s.AllowOrigin,
+		ReaskAfter:     time.Duration(s.ReaskAfter),
+		MaxMessage:     int(s.MaxMessage),
+		Ping:           s.Ping,
+		SessionKeyFile: s.SessionKeyFile,
+		SessionTTL:     s.SessionTTL,
+		StreamStall:    s.StreamStall,
+		SSEKeepAlive:   s.SSEKeepalive,
+		Version:        b.version,
+		Revision:       b.revision,
+		Logger:         w.log,
+	}
+}
+
+// Run serves until the world's context ends, then closes gracefully.
+func (s *serveCmd) Run(w *world) error {
+	g, err := gateway.New(s.config(w))
+	if err != nil {
+		return err
+	}
+	if err := g.Start(); err != nil {
+		return err
+	}
+	if s.Insecure {
+		w.log.Warn("--insecure: whoever reaches the listeners may speak for any container")
+	}
+	fmt.Fprintln(w.stdout, summary(g))
+	w.log.Info("serving", "outside", g.OutsideAddr().String(), "inside", g.InsideAddr().String(), "ops", g.OpsAddr().String())
+	select {
+	case <-w.ctx.Done():
+		w.log.Info("stopping")
+	case <-g.Failed():
+	}
+	return closeGateway(g)
+}
+
+// summary is the line that says where the gateway can be reached.
+func summary(g *gateway.Gateway) string {
+	return fmt.Sprintf("gateway: outside ws://%s  inside http://%s/mcp  ops http://%s/metrics", g.OutsideAddr(), g.InsideAddr(), g.OpsAddr())
+}
+
+func closeGateway(g *gateway.Gateway) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	return g.Close(ctx)
+}

@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diverge-network/gateway/pkg/mux"
+)
+
+func TestTheDefaultConfigIsValidAndOnLoopback(t *testing.T) {
+	c := Default()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range c.listeners() {
+		if !strings.HasPrefix(l.address, "127.0.0.1:") {
+			t.Errorf("%s defaults to %s", l.flag, l.address)
+		}
+	}
+}
+
+func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Config)
+		flag   string
+		value  string
+	}{
+		{"the zero value", func(c *Config) { *c = Config{} }, "--outside", `""`},
+		{"no port", func(c *Config) { c.Inside = "127.0.0.1" }, "--inside", `"127.0.0.1"`},
+		{"a port by name", func(c *Config) { c.Ops = "127.0.0.1:http" }, "--ops", `"127.0.0.1:http"`},
+		{"a port over 65535", func(c *Config) { c.Outside = "127.0.0.1:65536" }, "--outside", `"127.0.0.1:65536"`},
+		{"a port with a leading zero", func(c *Config) { c.Outside = "127.0.0.1:080" }, "--outside", `"127.0.0.1:080"`},
+		{"an IPv6 address without brackets", func(c *Config) { c.Inside = "::1:8080" }, "--inside", `"::1:8080"`},
+		{"a URL", func(c *Config) { c.Inside = "http://127.0.0.1:8080" }, "--inside", `"http://127.0.0.1:8080"`},
+		{"outside on all addresses", func(c *Config) { c.Outside = ":14979" }, "--outside", `":14979"`},
+		{"inside on all addresses", func(c *Config) { c.Inside = "0.0.0.0:8080" }, "--inside", `"0.0.0.0:8080"`},
+		{"inside on all IPv6 addresses", func(c *Config) { c.Inside = "[::]:8080" }, "--inside", `"[::]:8080"`},
+		{"one address twice", func(c *Config) { c.Ops = c.Inside }, "--ops", `"127.0.0.1:8080"`},
+		{"an origin with a path", func(c *Config) { c.AllowOrigin = []string{"https://a.example/x"} }, "--allow-origin", `"https://a.example/x"`},
+		{"an origin without a scheme", func(c *Config) { c.AllowOrigin = []string{"a.example"} }, "--allow-origin", `"a.example"`},
+		{"any origin", func(c *Config) { c.AllowOrigin = []string{"*"} }, "--allow-origin", `"*"`},
+		{"the second origin", func(c *Config) { c.AllowOrigin = []string{"https://a.example", "null"} }, "--allow-origin", `"null"`},
+		{"a negative time that is not never", func(c *Config) { c.ReaskAfter = -time.Second }, "--reask-after", `"-1s"`},
+		{"messages of nothing", func(c *Config) { c.MaxMessage = 0 }, "--max-message", `"0"`},
+		{"messages over the top", func(c *Config) { c.MaxMessage = math.MaxInt32 }, "--max-message", `"2147483647"`},
+		{"pings without pause", func(c *Config) { c.Ping = 0 }, "--ping", `"0s"`},
+		{"sessions that end at once", func(c *Config) { c.SessionTTL = time.Millisecond }, "--session-ttl", `"1ms"`},
+		{"streams that may not stall", func(c *Config) { c.StreamStall = -1 }, "--stream-stall", `"-1ns"`},
+		{"comments without pause", func(c *Config) { c.SSEKeepAlive = 0 }, "--sse-keepalive", `"0s"`},
+		{"a key file that is not there", func(c *Config) { c.SessionKeyFile = "no/such/file" }, "--session-key-file", `"no/such/file"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := Default()
+			test.change(&c)
+			_, err := New(c)
+			var bad *ConfigError
+			if !errors.As(err, &bad) {
+				t.Fatalf("New = %v, want a *ConfigError", err)
+			}
+			if text := err.Error(); !strings.HasPrefix(text, test.flag+": "+test.value+" ") || strings.Contains(text, "\n") {
+				t.Errorf("error %q, want one line that begins with %s: %s", text, test.flag, test.value)
+			}
+		})
+	}
+}
+
+func TestWhatCanBeMeantIsTakenAsItIs(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"IPv6 loopback":                      func(c *Config) { c.Inside = "[::1]:8080" },
+		"another address of the loopback":    func(c *Config) { c.Outside = "127.9.9.9:14979" },
+		"a name":                             func(c *Config) { c.Inside = "localhost:8080" },
+		"ops from anywhere":                  func(c *Config) { c.Ops = ":9090" },
+		"three free ports":                   func(c *Config) { c.Outside, c.Inside, c.Ops = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" },
+		"everything from anywhere, insecure": func(c *Config) { c.Outside, c.Inside, c.Insecure = ":14979", "0.0.0.0:8080", true },
+		"never asked again on the same line": func(c *Config) { c.ReaskAfter = mux.Never },
+		"asked again at once":                func(c *Config) { c.ReaskAfter = 0 },
+		"origins":                            func(c *Config) { c.AllowOrigin = []string{"https://a.example", "http://b.example:3000"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Default()
+			change(&c)
+			before := c
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			if c.Outside != before.Outside || c.Inside != before.Inside || c.Ops != before.Ops ||
+				c.ReaskAfter != before.ReaskAfter || c.MaxMessage != before.MaxMessage {
+				t.Error("Validate changed the configuration")
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/inside"
+	"github.com/diverge-network/gateway/internal/ops"
+	"github.com/diverge-network/gateway/internal/outside"
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/mux"
+	"github.com/diverge-network/gateway/pkg/stream"
+)
+
+// serverName is what MCP clients are told they are connected to.
+const serverName = "diverge-gateway"
+
+// Where a panic is caught that no listener catches.
+const (
+	panicStreams = "streams" // in the delivery of events
+	panicTimer   = "timer"   // in asking again (protocol A5)
+)
+
+// panics is every place where one is caught: first those of the outside listener.
+var panics = append(outside.Panics(), inside.PanicRequest, inside.PanicStream, panicStreams, panicTimer)
+
+// wire builds the rooms, each knowing only its neighbours: what a room observes goes to ops, and what ops shows of the mux
+// and the streams it reads when it is asked. The listeners must be bound. Nothing was started when it fails.
+func (g *Gateway) wire() error {
+	streams := new(stream.Counters)
+	g.ops = ops.New(ops.Config{
+		Version:  g.config.Version,
+		Revision: g.config.Revision,
+		Refusals: map[string][]string{outside.Listener: outside.Reasons(), inside.Listener: inside.Reasons()},
+		Paths:    paths(),
+		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress},
+		Panics:   panics,
+		Mux:      func() mux.Stats { return g.mux.Stats() },
+		Streams:  streams,
+		Logger:   g.log,
+	})
+	faces, err := inside.NewFaces(inside.FacesConfig{
+		Stream: &stream.Config{
+			Stall:    g.config.StreamStall,
+			Counters: streams,
+			Panicked: func(value any, stack []byte) { g.panicked(panicStreams, value, stack) },
+		},
+		SessionKey: g.sessionKey,
+		SessionTTL: g.config.SessionTTL,
+		Observer:   g.ops,
+	})
+	if err != nil {
+		return err
+	}
+	g.mux = mux.New(mux.Config{ReaskAfter: g.config.ReaskAfter, Clock: guardedClock{g}, NewSink: faces.New})
+
+	insideHandler, err := inside.New(inside.Config{
+		Mux:         g.mux,
+		Faces:       faces,
+		MaxBody:     g.config.MaxMessage,
+		KeepAlive:   g.config.SSEKeepAlive,
+		AllowOrigin: g.config.AllowOrigin,
+		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
+		LoopbackOrigins: onLoopback(g.inside.bound),
+		Server:          inside.Implementation{Name: serverName, Version: g.config.Version},
+		Observer:        g.ops,
+		Logger:          g.log,
+	})
+	if err != nil {
+		return err
+	}
+	g.outside.server = outside.New(outside.Config{
+		Mux:        g.mux,
+		MaxMessage: g.config.MaxMessage,
+		Ping:       g.config.Ping,
+		Observer:   g.ops,
+		Logger:     g.log,
+	})
+	g.inside.server = insideHandler
+	g.watch.server = g.ops
+	return nil
+}
+
+// guardedClock is the package time's, except that a panic in what a timer does ends nothing else.
+type guardedClock struct{ g *Gateway }
+
+func (c guardedClock) AfterFunc(d time.Duration, f func()) mux.Timer {
+	return time.AfterFunc(d, func() {
+		defer func() {
+			if value := recover(); value != nil {
+				c.g.panicked(panicTimer, value, debug.Stack())
+			}
+		}()
+		f()
+	})
+}
+
+func (g *Gateway) panicked(where string, value any, stack []byte) {
+	g.ops.Panicked(where)
+	g.log.Error("panic", "where", where, "panic", value, "stack", string(stack))
+}
+
+// paths are the socket paths of the outside listener as metrics name them.
+func paths() []string {
+	all := []string{outside.RequestsLabel}
+	for k := range codec.Kind(codec.KindCount) {
+		all = append(all, k.Name())
+	}
+	return all
+}

@@ -1,0 +1,102 @@
+package ops
+
+import (
+	"log/slog"
+	"maps"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/diverge-network/gateway/pkg/mux"
+	"github.com/diverge-network/gateway/pkg/stream"
+)
+
+// Config is what an Ops is made of. All of it is read once, by New.
+type Config struct {
+	Version  string // of this build, for gateway_build_info
+	Revision string
+
+	// The closed sets of label values that the observer methods are called with. A value outside its set is counted
+	// under "other", so that a set that fell behind shows, and nothing is lost.
+	Refusals map[string][]string // reasons by listener
+	Paths    []string            // of sockets
+	Unheard  []string            // why a notification reached nobody
+	Panics   []string            // where a panic was caught
+
+	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
+	Streams *stream.Counters // read at each scrape; nil: no such metrics
+
+	Logger *slog.Logger // nil: slog.Default()
+}
+
+// Ops is the ops listener and the observer of all other rooms. Its methods are safe for concurrent use.
+type Ops struct {
+	registry *prometheus.Registry
+	log      *slog.Logger
+
+	exchanges exchangeMetrics
+	refusals  pairs
+	sockets   socketMetrics
+	panics    singles
+	unheard   singles
+	ready     readiness
+	server    server
+}
+
+// other is the label value of what is outside its closed set.
+const other = "other"
+
+// New registers every metric there is. It panics when two have one name, which is a mistake in this package.
+func New(config Config) *Ops {
+	o := &Ops{registry: prometheus.NewRegistry(), log: config.Logger}
+	if o.log == nil {
+		o.log = slog.Default()
+	}
+	o.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		newBuildInfo(config.Version, config.Revision),
+	)
+	o.exchanges.register(o.registry)
+	o.refusals = newPairs(o.registry, prometheus.CounterOpts{
+		Name: "gateway_refusals_total",
+		Help: "Requests refused before they reached a container, by listener and reason.",
+	}, "listener", "reason", withOwn(config.Refusals))
+	o.sockets.register(o.registry, config.Paths)
+	o.panics = newSingles(o.registry, prometheus.CounterOpts{
+		Name: "gateway_panics_total",
+		Help: "Panics that were caught, by the place that caught them. Each is logged with its stack.",
+	}, "where", append([]string{panicOps}, config.Panics...))
+	o.unheard = newSingles(o.registry, prometheus.CounterOpts{
+		Name: "gateway_notifications_unheard_total",
+		Help: "Notifications that reached no client, by reason.",
+	}, "reason", config.Unheard)
+	o.ready.register(o.registry)
+	if config.Mux != nil {
+		o.registry.MustRegister(newMuxCollector(config.Mux))
+	}
+	if config.Streams != nil {
+		o.registry.MustRegister(newStreamCollector(config.Streams))
+	}
+	o.server.init(o)
+	return o
+}
+
+// Refused counts a request that a listener refused before it reached a container.
+func (o *Ops) Refused(listener, reason string) { o.refusals.inc(listener, reason) }
+
+// Unheard counts a notification that reached no client.
+func (o *Ops) Unheard(reason string) { o.unheard.inc(reason) }
+
+// Panicked counts a panic that was caught.
+func (o *Ops) Panicked(where string) { o.panics.inc(where) }
+
+// withOwn adds this room's own listener to the reasons of the others.
+func withOwn(refusals map[string][]string) map[string][]string {
+	all := maps.Clone(refusals)
+	if all == nil {
+		all = make(map[string][]string)
+	}
+	all[listener] = []string{reasonPath, reasonMethod}
+	return all
+}
