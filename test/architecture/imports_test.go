@@ -1,0 +1,89 @@
+// Package architecture holds the tests of what the repository says about itself: the direction of its imports, and the test
+// that each rule of the protocol claims to have.
+package architecture
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/diverge-network/gateway/"
+
+// law says which rooms of this module a room may import, and which foreign modules. A room that is not listed may not exist.
+var law = map[string]struct {
+	rooms   []string
+	foreign []string
+}{
+	"pkg/codec":                   {foreign: []string{"github.com/go-json-experiment/json"}},
+	"pkg/mux":                     {rooms: []string{"pkg/codec"}, foreign: []string{"github.com/puzpuzpuz/xsync/v3"}},
+	"pkg/stream":                  {rooms: []string{"pkg/codec"}},
+	"pkg/answer":                  {rooms: []string{"pkg/codec", "internal/wsock", "pkg/answer/internal/backoff"}},
+	"pkg/answer/internal/backoff": {},
+	"pkg/answer/upstream":         {rooms: []string{"pkg/codec", "pkg/answer"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"internal/sock":               {foreign: []string{"golang.org/x/sys"}},
+	"internal/keepalive":          {},
+	"internal/wsock":              {rooms: []string{"pkg/codec", "internal/sock", "internal/keepalive"}, foreign: []string{"github.com/gobwas/ws"}},
+	"internal/wsock/wstest":       {},
+	"internal/outside":            {rooms: []string{"pkg/codec", "pkg/mux", "internal/sock", "internal/keepalive", "internal/wsock"}, foreign: []string{"github.com/valyala/fasthttp"}},
+	"internal/inside":             {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream", "internal/sock", "internal/keepalive"}, foreign: []string{"github.com/valyala/fasthttp"}},
+	"internal/ops":                {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream"}, foreign: []string{"github.com/prometheus"}},
+	"internal/gateway":            {rooms: []string{"pkg", "internal"}},
+	"cmd/gateway":                 {rooms: []string{"pkg", "internal"}, foreign: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/mattn/go-isatty", "golang.org/x/sys", "golang.org/x/term"}},
+	"bench":                       {rooms: []string{"pkg", "internal"}},
+	"test/architecture":           {},
+	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
+}
+
+func under(path string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
+}
+
+func TestImportsNeverPointBack(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Standard", "-deps", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	type listed struct {
+		ImportPath string
+		Imports    []string
+		Standard   bool
+	}
+	standard := map[string]bool{}
+	var rooms []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		standard[p.ImportPath] = p.Standard
+		if strings.HasPrefix(p.ImportPath, module) {
+			rooms = append(rooms, p)
+		}
+	}
+	if len(rooms) < 10 {
+		t.Fatalf("go list found only %d rooms", len(rooms))
+	}
+	for _, p := range rooms {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		allowed, ok := law[room]
+		if !ok {
+			t.Errorf("%s is a new room: give it a line in the import law", room)
+			continue
+		}
+		for _, imported := range p.Imports {
+			switch own, ours := strings.CutPrefix(imported, module); {
+			case ours && !under(own, allowed.rooms):
+				t.Errorf("%s imports %s: the law does not allow it", room, own)
+			case !ours && !standard[imported] && !under(imported, allowed.foreign):
+				t.Errorf("%s imports %s: the law does not allow it", room, imported)
+			}
+		}
+	}
+}
