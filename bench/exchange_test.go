@@ -3,11 +3,14 @@ package bench
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // provider is the least that a server can do: it hears a container's asks on one socket, and answers each on its own path
@@ -83,17 +86,27 @@ func exchanges(b *testing.B, containers, callers int) {
 		mcp := fmt.Sprintf("/containers/c%d/mcp", i%containers)
 		clients[i] = dial(b, g.inside)
 		b.Cleanup(clients[i].close)
-		clients[i].send(b, post(mcp, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`))
+		clients[i].send(b, post(mcp, "", initialize))
 		session := header(b, clients[i].receive(b, buf, httpWhole), "mcp-session-id")
-		requests[i] = post(mcp, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"text":"%s"}}}`, i, strings.Repeat("y", 160)))
+		requests[i] = post(mcp, session, toolCall(i))
 	}
+	callAll(b, clients, requests, "exchanges/s")
+}
 
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
+
+func toolCall(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"text":"%s"}}}`, id, strings.Repeat("y", 160))
+}
+
+// callAll has every client send its request again and again, b.N times in all.
+func callAll(b *testing.B, clients []peer, requests [][]byte, unit string) {
 	var turn atomic.Int64
 	var ended sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
 	started := time.Now()
-	for i := range callers {
+	for i := range clients {
 		ended.Go(func() {
 			buf := make([]byte, 4<<10)
 			for turn.Add(1) <= int64(b.N) {
@@ -103,5 +116,30 @@ func exchanges(b *testing.B, containers, callers int) {
 		})
 	}
 	ended.Wait()
-	b.ReportMetric(float64(b.N)/time.Since(started).Seconds(), "exchanges/s")
+	b.ReportMetric(float64(b.N)/time.Since(started).Seconds(), unit)
+}
+
+// BenchmarkBarePost is the same request and response, client and count of callers, with nothing behind a bare fasthttp
+// handler: what to hold BenchmarkExchange of the same run against.
+func BenchmarkBarePost(b *testing.B) {
+	const callers = 64
+	reply := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 200) + `"}]}}`)
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(reply) }}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(ln) }) // ends with the shutdown below
+	b.Cleanup(func() {
+		_ = server.Shutdown()
+		serving.Wait()
+	})
+	clients, requests := make([]peer, callers), make([][]byte, callers)
+	for i := range callers {
+		clients[i] = dial(b, ln.Addr().String())
+		b.Cleanup(clients[i].close)
+		requests[i] = post("/mcp", "", toolCall(i))
+	}
+	callAll(b, clients, requests, "posts/s")
 }

@@ -54,7 +54,7 @@ func openContainer(tb testing.TB, g *running, id string, buf []byte) container {
 	mcp := "/containers/" + id + "/mcp"
 
 	client := dial(tb, g.inside)
-	client.send(tb, post(mcp, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`))
+	client.send(tb, post(mcp, "", initialize))
 	session := header(tb, client.receive(tb, buf, httpWhole), "mcp-session-id")
 
 	client.send(tb, post(mcp, session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`))
