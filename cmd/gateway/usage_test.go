@@ -42,6 +42,8 @@ func TestAWrongFlagIsOneLineThatNamesFlagAndValue(t *testing.T) {
 		"session-ttl zero":        {[]string{"--session-ttl", "0s"}, []string{"--session-ttl", `"0s"`}},
 		"stream-stall no unit":    {[]string{"--stream-stall", "30"}, []string{"--stream-stall", `"30"`}},
 		"sse-keepalive zero":      {[]string{"--sse-keepalive", "0s"}, []string{"--sse-keepalive", `"0s"`}},
+		"container-idle short":    {[]string{"--container-idle", "1ms"}, []string{"--container-idle", `"1ms"`, "0"}},
+		"container-idle negative": {[]string{"--container-idle=-1s"}, []string{"--container-idle", `"-1s"`}},
 		"ping zero":               {[]string{"--ping", "0s"}, []string{"--ping", `"0s"`}},
 		"session key missing":     {[]string{"--session-key-file", "no/such/file"}, []string{"--session-key-file", `"no/such/file"`}},
 		"origin":                  {[]string{"--allow-origin", "app.example"}, []string{"--allow-origin", `"app.example"`}},
@@ -51,7 +53,8 @@ func TestAWrongFlagIsOneLineThatNamesFlagAndValue(t *testing.T) {
 		"answer with both":        {[]string{"answer", "--upstream", "http://h/mcp", "--upstream-command", "sh"}, []string{"--upstream", "--upstream-command", "exclude"}},
 		"answer to http":          {[]string{"answer", "--gateway", "http://h", "--upstream", "http://h/mcp"}, []string{"--gateway", `"http://h"`}},
 		"answer from ws":          {[]string{"answer", "--upstream", "ws://h/mcp"}, []string{"--upstream", `"ws://h/mcp"`}},
-		"answer for all":          {[]string{"answer", "--container", "*", "--upstream", "http://h/mcp"}, []string{"--container", `"*"`, "not served yet"}},
+		"answer for all and one":  {[]string{"answer", "--container", "a", "--container", "*", "--upstream", "http://h/mcp"}, []string{"--container", `"*"`, "every"}},
+		"answer in what sessions": {[]string{"answer", "--upstream", "http://h/mcp", "--upstream-sessions", "one"}, []string{"--upstream-sessions", `"one"`, "shared"}},
 		"answer for a bad id":     {[]string{"answer", "--container", "a/b", "--upstream", "http://h/mcp"}, []string{"--container", `"a/b"`}},
 		"answer for one twice":    {[]string{"answer", "--container", "a", "--container", "a", "--upstream", "http://h/mcp"}, []string{"--container", `"a"`, "twice"}},
 		"answer open quote":       {[]string{"answer", "--upstream-command", "sh -c 'x"}, []string{"--upstream-command", "quote"}},
@@ -75,6 +78,7 @@ func TestAWrongVariableIsOneLineThatNamesItAndItsValue(t *testing.T) {
 		"GATEWAY_STREAM_STALL":     {"1ns", "--stream-stall"},
 		"GATEWAY_SSE_KEEPALIVE":    {"x", "--sse-keepalive"},
 		"GATEWAY_PING":             {"x", "--ping"},
+		"GATEWAY_CONTAINER_IDLE":   {"x", "--container-idle"},
 		"GATEWAY_ALLOW_ORIGIN":     {"https://a.example,b", "--allow-origin"},
 		"GATEWAY_INSECURE":         {"perhaps", "--insecure"},
 		"GATEWAY_LOG_LEVEL":        {"loud", "--log-level"},
@@ -110,7 +114,7 @@ func TestEveryServeFlagHasAVariableOfItsName(t *testing.T) {
 			t.Errorf("--%s has no variable %s in:\n%s", name, variable, stdout)
 		}
 	}
-	if flags < 14 {
+	if flags < 15 {
 		t.Errorf("found %d flags in:\n%s", flags, stdout)
 	}
 }

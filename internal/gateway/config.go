@@ -37,8 +37,10 @@ type Config struct {
 	ReaskAfter time.Duration
 	// MaxMessage is the most bytes one message may have, from either side (protocol W9).
 	MaxMessage int
-	// Ping is the time between pings on quiet WebSockets (protocol W4).
+	// Ping is the time between pings on quiet WebSockets (protocol W4), and between keep-alives on a quiet list of containers.
 	Ping time.Duration
+	// ContainerIdle is after how long of doing nothing a container is reported gone and forgotten (protocol G5, G6); 0: never.
+	ContainerIdle time.Duration
 
 	// SessionKeyFile holds the key that signs session ids. "": a random key, and sessions end with the process.
 	SessionKeyFile string
@@ -58,15 +60,16 @@ type Config struct {
 // Default is a gateway on loopback with its documented ports.
 func Default() Config {
 	return Config{
-		Outside:      "127.0.0.1:14979",
-		Inside:       "127.0.0.1:8080",
-		Ops:          "127.0.0.1:9090",
-		ReaskAfter:   time.Second,
-		MaxMessage:   64 << 20,
-		Ping:         30 * time.Second,
-		SessionTTL:   24 * time.Hour,
-		StreamStall:  30 * time.Second,
-		SSEKeepAlive: 15 * time.Second,
+		Outside:       "127.0.0.1:14979",
+		Inside:        "127.0.0.1:8080",
+		Ops:           "127.0.0.1:9090",
+		ReaskAfter:    time.Second,
+		MaxMessage:    64 << 20,
+		Ping:          30 * time.Second,
+		ContainerIdle: 10 * time.Minute,
+		SessionTTL:    24 * time.Hour,
+		StreamStall:   30 * time.Second,
+		SSEKeepAlive:  15 * time.Second,
 	}
 }
 
@@ -92,6 +95,10 @@ func (c *Config) Validate() error {
 	if c.MaxMessage < minMessage || c.MaxMessage > maxMessage {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),
 			Problem: fmt.Sprintf("is out of range: %d bytes (1KiB) to %d bytes (1GiB)", minMessage, maxMessage)}
+	}
+	if c.ContainerIdle != 0 && c.ContainerIdle < minInterval {
+		return &ConfigError{Flag: "--container-idle", Value: c.ContainerIdle.String(),
+			Problem: "is too short: " + minInterval.String() + " is the least, and 0 keeps containers for ever"}
 	}
 	for _, interval := range []struct {
 		flag  string

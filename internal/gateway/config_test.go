@@ -48,6 +48,8 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 		{"messages of nothing", func(c *Config) { c.MaxMessage = 0 }, "--max-message", `"0"`},
 		{"messages over the top", func(c *Config) { c.MaxMessage = math.MaxInt32 }, "--max-message", `"2147483647"`},
 		{"pings without pause", func(c *Config) { c.Ping = 0 }, "--ping", `"0s"`},
+		{"containers forgotten at once", func(c *Config) { c.ContainerIdle = time.Millisecond }, "--container-idle", `"1ms"`},
+		{"containers forgotten before", func(c *Config) { c.ContainerIdle = -time.Hour }, "--container-idle", `"-1h0m0s"`},
 		{"sessions that end at once", func(c *Config) { c.SessionTTL = time.Millisecond }, "--session-ttl", `"1ms"`},
 		{"streams that may not stall", func(c *Config) { c.StreamStall = -1 }, "--stream-stall", `"-1ns"`},
 		{"comments without pause", func(c *Config) { c.SSEKeepAlive = 0 }, "--sse-keepalive", `"0s"`},
@@ -78,6 +80,7 @@ func TestWhatCanBeMeantIsTakenAsItIs(t *testing.T) {
 		"everything from anywhere, insecure": func(c *Config) { c.Outside, c.Inside, c.Insecure = ":14979", "0.0.0.0:8080", true },
 		"never asked again on the same line": func(c *Config) { c.ReaskAfter = mux.Never },
 		"asked again at once":                func(c *Config) { c.ReaskAfter = 0 },
+		"containers kept for ever":           func(c *Config) { c.ContainerIdle = 0 },
 		"origins":                            func(c *Config) { c.AllowOrigin = []string{"https://a.example", "http://b.example:3000"} },
 	} {
 		t.Run(name, func(t *testing.T) {

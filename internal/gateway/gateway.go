@@ -38,7 +38,8 @@ type Gateway struct {
 	inside  room
 	watch   room
 
-	serving sync.WaitGroup // one goroutine per listener
+	serving sync.WaitGroup // one goroutine per listener, and the sweep
+	ending  chan struct{}  // closed by Close
 	mu      sync.Mutex     // guards what follows
 	closing bool
 	broken  error         // of a listener that ended by itself
@@ -54,7 +55,7 @@ func New(config Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{config: config, sessionKey: key, log: config.Logger, failed: make(chan struct{})}
+	g := &Gateway{config: config, sessionKey: key, log: config.Logger, ending: make(chan struct{}), failed: make(chan struct{})}
 	if g.log == nil {
 		g.log = slog.Default()
 	}
@@ -76,6 +77,9 @@ func (g *Gateway) Start() error {
 	}
 	for _, r := range g.rooms() {
 		g.serving.Go(func() { g.serve(r) })
+	}
+	if g.config.ContainerIdle > 0 {
+		g.serving.Go(g.sweep)
 	}
 	g.ops.SetReady(true)
 	return nil
@@ -127,6 +131,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	g.mu.Unlock()
 
 	g.ops.SetReady(false)
+	close(g.ending)
 	_ = g.outside.bound.Close()
 	_ = g.inside.bound.Close()
 	// Callers are answered before their connections are closed.

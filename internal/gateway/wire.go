@@ -19,10 +19,11 @@ const serverName = "diverge-gateway"
 const (
 	panicStreams = "streams" // in the delivery of events
 	panicTimer   = "timer"   // in asking again (protocol A5)
+	panicSweep   = "sweep"   // in reporting containers gone, or forgetting them (protocol G5, G6)
 )
 
 // panics is every place where one is caught: first those of the outside listener.
-var panics = append(outside.Panics(), inside.PanicRequest, inside.PanicStream, panicStreams, panicTimer)
+var panics = append(outside.Panics(), inside.PanicRequest, inside.PanicStream, panicStreams, panicTimer, panicSweep)
 
 // wire builds the rooms, each knowing only its neighbours: what a room observes goes to ops, and what ops shows of the mux
 // and the streams it reads when it is asked. The listeners must be bound. Nothing was started when it fails.
@@ -52,7 +53,12 @@ func (g *Gateway) wire() error {
 	if err != nil {
 		return err
 	}
-	g.mux = mux.New(mux.Config{ReaskAfter: g.config.ReaskAfter, Clock: guardedClock{g}, NewSink: faces.New})
+	g.mux = mux.New(mux.Config{
+		ReaskAfter: g.config.ReaskAfter,
+		Clock:      guardedClock{g},
+		NewSink:    faces.New,
+		Idle:       g.config.ContainerIdle,
+	})
 
 	insideHandler, err := inside.New(inside.Config{
 		Mux:         g.mux,
@@ -102,7 +108,7 @@ func (g *Gateway) panicked(where string, value any, stack []byte) {
 
 // paths are the socket paths of the outside listener as metrics name them.
 func paths() []string {
-	all := []string{outside.RequestsLabel}
+	all := []string{outside.RequestsLabel, outside.ContainersLabel}
 	for k := range codec.Kind(codec.KindCount) {
 		all = append(all, k.Name())
 	}

@@ -59,7 +59,7 @@ func (w *world) context(token, body string) *fasthttp.RequestCtx {
 // request, HTTP itself not counted.
 func TestAllocationsPerRequest(t *testing.T) {
 	w := newWorld(t)
-	claim, err := w.mux.Container("c1").Claim()
+	claim, err := w.mux.Claim("c1")
 	if err != nil {
 		t.Fatal(err)
 	}

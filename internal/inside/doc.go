@@ -15,11 +15,17 @@
 // Locks, in the order in which they may nest:
 //
 //	Face.opening   the coming and going of one container's event streams
-//	 ├ Face.mu     its sessions, calls and streams; a leaf
+//	 ├ Face.mu     its sessions, calls and streams
+//	 │ └ archive.mu  the sessions of forgotten containers; a leaf
 //	 ├ roster.mu   connections and streams of the listeners; a leaf
 //	 └ the locks of package stream and of keepalive.Ring
 //	Handler.mu     its listeners; a leaf
 //
-// Nothing of package mux is called while one of them is held, and Face.Notify,
-// which package mux calls, takes none of them.
+// Nothing of package mux is called while one of them is held. Of what package mux
+// calls, Face.Notify takes none of them, and Face.Forgotten takes Face.mu and
+// archive.mu.
+//
+// A container is entered while a request of it is served and while a stream is
+// open, so that it is not forgotten meanwhile (protocol G5). What its sessions
+// need outlives it in the archive.
 package inside

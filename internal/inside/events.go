@@ -10,6 +10,7 @@ import (
 
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/mux"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
@@ -18,10 +19,11 @@ import (
 // goroutine only reads, and so sees the client leave.
 type events struct {
 	// Set before the stream opens.
-	handler *Handler
-	face    *Face
-	session sessionID
-	conn    *sock.Conn
+	handler   *Handler
+	container *mux.Container // entered
+	face      *Face
+	session   sessionID
+	conn      *sock.Conn
 
 	// stream is set under Face.opening.
 	stream *stream.Stream
@@ -65,19 +67,20 @@ func (h *Handler) listen(ctx *fasthttp.RequestCtx, container string) {
 		h.refuse(ctx, refused, detail{})
 		return
 	}
-	face := c.Sink().(*Face)
 	h.running.Add(1) // the stream's; it counts from here on, while this request still does
 	// Without a response of fasthttp's the callback is never skipped.
 	ctx.HijackSetNoResponse(true)
-	ctx.Hijack(func(conn net.Conn) { h.stream(conn, face, s) })
+	ctx.Hijack(func(conn net.Conn) { h.stream(conn, c, s) })
 }
 
-// stream opens the event stream on a connection that was handed over.
-func (h *Handler) stream(hijacked net.Conn, face *Face, s session) {
-	e := &events{handler: h, face: face, session: s.id}
+// stream opens the event stream on a connection that was handed over, and exits
+// the container when it ends.
+func (h *Handler) stream(hijacked net.Conn, c *mux.Container, s session) {
+	e := &events{handler: h, container: c, face: c.Sink().(*Face), session: s.id}
 	reading := false
 	defer func() {
 		if !reading {
+			c.Exit()
 			h.running.Done()
 		}
 	}()
@@ -89,7 +92,7 @@ func (h *Handler) stream(hijacked net.Conn, face *Face, s session) {
 	}
 	e.conn, e.head = sock.Wrap(raw), appendStreamHead(nil)
 	e.beat.Beater = e
-	if !face.open(e) {
+	if !e.face.open(e) {
 		h.refuseStream(e.conn)
 		return
 	}
@@ -118,6 +121,7 @@ func (h *Handler) refuseStream(conn *sock.Conn) {
 // leaves or the stream is closed; what the client sends is not looked at.
 func (e *events) read() {
 	defer e.handler.running.Done()
+	defer e.container.Exit()
 	defer e.handler.guardStream(e.conn)
 	defer e.handler.roster.leave(e)
 	defer e.face.closed(e)

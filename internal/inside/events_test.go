@@ -298,12 +298,12 @@ func TestStreamOfASessionThatEndsMeanwhile(t *testing.T) {
 	if !ok {
 		t.Fatal("the session is not valid")
 	}
-	face := w.mux.Lookup("c1").Sink().(*Face)
-	face.end(read)
+	c := w.mux.Enter("c1")
+	c.Sink().(*Face).end(read)
 	server, client := net.Pipe()
 	defer client.Close()
 	w.handler.running.Add(1)
-	go w.handler.stream(server, face, read)
+	go w.handler.stream(server, c, read)
 	body := readAll(t, client)
 	if !strings.HasPrefix(body, "HTTP/1.1 404 ") || !strings.HasSuffix(body, `"message":"Session not found"}}`) {
 		t.Errorf("got %q", body)

@@ -57,17 +57,37 @@ func notificationEvent(n codec.Notification) []byte {
 	return codec.AppendEvent(make([]byte, 0, len(envelope.B)+eventOverhead), envelope.B)
 }
 
+// live reports whether a session has neither ended nor expired.
+func (f *Face) live(s session) bool {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.liveLocked(s, now)
+}
+
+func (f *Face) liveLocked(s session, now int64) bool {
+	return f.streams[s.id] != nil || f.sessions.live(s, &f.faces.archive, f.faces.lifetime, now)
+}
+
 // admit lets a request of a session in, which counts as a use of it. It reports
 // false if the session has ended or expired.
 func (f *Face) admit(s session) bool {
 	now := f.faces.now().UnixNano()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.streams[s.id] == nil && !f.sessions.live(s, f.faces.lifetime, now) {
+	if !f.liveLocked(s, now) {
 		return false
 	}
 	f.sessions.use(s.id, now)
 	return true
+}
+
+// Forgotten implements mux.Forgetter: sessions outlive their container's Face.
+func (f *Face) Forgotten() {
+	now := f.faces.now().UnixNano()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faces.archive.keep(&f.sessions, f.faces.lifetime, now)
 }
 
 // begin enters a call; refused says why it may not be made.

@@ -31,6 +31,7 @@ type Faces struct {
 	lifetime lifetime
 	observer Observer
 	now      func() time.Time
+	archive  archive
 }
 
 // NewFaces checks the config. The process counts as begun now: sessions issued
@@ -73,7 +74,8 @@ func (f *Faces) verify(container string, token []byte) (session, bool) {
 	return f.signer.verify(container, token)
 }
 
-// expiredUnseen reports whether a session that no Face knows has expired.
-func (f *Faces) expiredUnseen(s session) bool {
-	return f.lifetime.expired(f.lifetime.firstUse(s), f.now().UnixNano())
+// live reports whether a session that no Face knows has neither ended nor
+// expired.
+func (f *Faces) live(s session) bool {
+	return f.archive.live(s, f.lifetime, f.now().UnixNano())
 }

@@ -150,6 +150,7 @@ func (h *Handler) end(ctx *fasthttp.RequestCtx, container string) {
 		h.refuse(ctx, refused, detail{})
 		return
 	}
+	defer c.Exit()
 	c.Sink().(*Face).end(s)
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 }

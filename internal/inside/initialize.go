@@ -57,7 +57,7 @@ func (h *Handler) initialize(ctx *fasthttp.RequestCtx, container string, m codec
 	if !known {
 		r = newest
 	}
-	h.mux.Container(container) // begins with its first accepted request (protocol G5)
+	defer h.mux.Enter(container).Exit() // begins with its first accepted request (protocol G5)
 	token, _ := h.faces.mint(container, r)
 	ctx.Response.Header.Set(headerSession, token)
 	h.result(ctx, m.ID, h.initialized[r])

@@ -45,6 +45,7 @@ func (h *Handler) post(ctx *fasthttp.RequestCtx, container string) {
 		h.refuse(ctx, refused, refusalID(refused, m))
 		return
 	}
+	defer c.Exit()
 	switch m.Form {
 	case codec.FormRequest:
 		h.request(ctx, c, s, m)
@@ -98,8 +99,9 @@ func judgeRevision(ctx *fasthttp.RequestCtx) (data []byte) {
 	return data
 }
 
-// admit finds the session of a request. A session that is still good makes its
-// container begin, if it must (protocol G5); any other leaves no trace.
+// admit finds the session of a request. A session that is still good enters its
+// container, which begins if it must (protocol G5), and the caller has to exit
+// it; any other session leaves no trace.
 func (h *Handler) admit(ctx *fasthttp.RequestCtx, container string) (*mux.Container, session, Reason) {
 	token := ctx.Request.Header.Peek(headerSession)
 	if len(token) == 0 {
@@ -109,17 +111,27 @@ func (h *Handler) admit(ctx *fasthttp.RequestCtx, container string) (*mux.Contai
 	if !ok {
 		return nil, session{}, ReasonUnknownSession
 	}
-	c := h.mux.Lookup(container)
-	if c == nil {
-		if h.faces.expiredUnseen(s) {
-			return nil, session{}, ReasonUnknownSession
-		}
-		c = h.mux.Container(container)
+	if !h.live(container, s) {
+		return nil, session{}, ReasonUnknownSession
 	}
-	if !c.Sink().(*Face).admit(s) {
+	c, admitted := h.mux.Enter(container), false
+	defer func() {
+		if !admitted {
+			c.Exit()
+		}
+	}()
+	if admitted = c.Sink().(*Face).admit(s); !admitted { // ended just now
 		return nil, session{}, ReasonUnknownSession
 	}
 	return c, s, ""
+}
+
+// live reports whether a session is still good. Its container need not be there.
+func (h *Handler) live(container string, s session) bool {
+	if c := h.mux.Lookup(container); c != nil {
+		return c.Sink().(*Face).live(s)
+	}
+	return h.faces.live(s)
 }
 
 // request answers a request of a session.

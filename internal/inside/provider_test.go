@@ -37,7 +37,7 @@ func (u unserved) CloseUnserved() { close(u) }
 func (w *world) provide(container string) *provider {
 	w.t.Helper()
 	p := &provider{t: w.t, mux: w.mux, container: container, asks: make(chan heard, 4096)}
-	claim, err := w.mux.Container(container).Claim()
+	claim, err := w.mux.Claim(container)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -26,8 +26,7 @@ func (l lifetime) expired(used, now int64) bool { return now-used >= int64(l.ttl
 // sessions remembers of one container's sessions what their tokens do not say.
 // Both tables are bounded, and made when first needed. Guarded by Face.mu.
 type sessions struct {
-	// uses holds when each session was last used, in Unix nanoseconds. A session
-	// that is not here was used at its firstUse.
+	// uses holds when each session was last used, in Unix nanoseconds.
 	uses map[sessionID]int64
 	// ended holds the sessions that were deleted, each until the time at which
 	// it would have expired. Over the bound, the one that would expire first is
@@ -40,16 +39,16 @@ func (t *sessions) hasEnded(id sessionID) bool {
 	return ended
 }
 
-// live reports whether the session is neither ended nor expired.
-func (t *sessions) live(s session, l lifetime, now int64) bool {
+// live reports whether the session is neither ended nor expired. Of one that is
+// in neither table, the archive says so.
+func (t *sessions) live(s session, past *archive, l lifetime, now int64) bool {
 	if t.hasEnded(s.id) {
 		return false
 	}
-	used, seen := t.uses[s.id]
-	if !seen {
-		used = l.firstUse(s)
+	if used, seen := t.uses[s.id]; seen {
+		return !l.expired(used, now)
 	}
-	return !l.expired(used, now)
+	return past.live(s, l, now)
 }
 
 // use records a use of a session.

@@ -198,7 +198,7 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 		t.Errorf("%d are remembered, want %d", n, maxEnded)
 	}
 	for i := range 3 * maxEnded {
-		if live := table.live(made(i), l, 0); live != (i < 2*maxEnded) {
+		if live := table.live(made(i), &archive{}, l, 0); live != (i < 2*maxEnded) {
 			t.Fatalf("session %d: live is %v", i, live)
 		}
 	}

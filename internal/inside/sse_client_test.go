@@ -63,7 +63,7 @@ func (s *mcpSession) listenOnPipe() *eventStream {
 	server, client := net.Pipe()
 	s.w.t.Cleanup(func() { _ = client.Close() })
 	s.w.handler.running.Add(1)
-	go s.w.handler.stream(server, s.w.mux.Lookup("c1").Sink().(*Face), read)
+	go s.w.handler.stream(server, s.w.mux.Enter("c1"), read)
 	return s.adopt(client)
 }
 

@@ -100,6 +100,15 @@ func (c *counts) await(t testing.TB, what string, n int) {
 	}
 }
 
+// idle is how long a container may do nothing.
+const idle = 10 * time.Minute
+
+// idle has all containers be idle for as long as they may.
+func (w *world) idle() {
+	w.idling.pass(idle)
+	w.mux.Sweep()
+}
+
 // world is a gateway's inside on a loopback socket, with a fake server side.
 type world struct {
 	t        testing.TB
@@ -107,7 +116,8 @@ type world struct {
 	faces    *Faces
 	handler  *Handler
 	addr     string
-	clock    *clock
+	clock    *clock // of the sessions
+	idling   *clock // of the containers
 	observed *counts
 	streams  *stream.Counters
 	stop     func()
@@ -131,7 +141,7 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 	for _, f := range set {
 		f(&o)
 	}
-	w := &world{t: t, clock: o.clock, observed: newCounts(), streams: new(stream.Counters)}
+	w := &world{t: t, clock: o.clock, idling: newClock(), observed: newCounts(), streams: new(stream.Counters)}
 	policy := &stream.Config{Messages: 256, Bytes: 1 << 20, Stall: 30 * time.Second, Counters: w.streams}
 	if o.stream != nil {
 		o.stream(policy)
@@ -141,7 +151,7 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New})
+	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now})
 	w.handler, err = New(Config{
 		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive,
 		AllowOrigin: o.origins, LoopbackOrigins: o.loopback,
@@ -166,6 +176,11 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 		}
 		if err := <-served; err != nil && !errors.Is(err, ErrStopped) { // it may not have begun yet
 			t.Errorf("Serve: %v", err)
+		}
+		// Whoever entered a container has exited.
+		w.idle()
+		if s := w.mux.Stats(); s.Present != 0 || s.Illegal != 0 {
+			t.Errorf("%d containers are entered for ever, %d illegal calls", s.Present, s.Illegal)
 		}
 	})
 	t.Cleanup(w.stop)

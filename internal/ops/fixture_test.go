@@ -20,7 +20,7 @@ func observed() *Ops {
 		Version:  "v1.2.3",
 		Revision: "abc",
 		Refusals: map[string][]string{"outside": {"claimed", "unknown-path"}, "inside": {"origin"}},
-		Paths:    []string{"requests", "call-tool", "notifications"},
+		Paths:    []string{"requests", "containers", "call-tool", "notifications"},
 		Unheard:  []string{"no-stream"},
 		Panics:   []string{"outside"},
 		Mux:      mux.New(mux.Config{}).Stats,

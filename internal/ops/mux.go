@@ -42,8 +42,11 @@ func newMuxCollector(stats func() mux.Stats) *muxCollector {
 		stats: stats,
 		readings: []reading[mux.Stats]{
 			gauge("gateway_containers",
-				"Containers that have begun.",
+				"Containers that have begun and were not forgotten.",
 				func(s *mux.Stats) int64 { return s.Containers }),
+			gauge("gateway_containers_present",
+				"Containers whose clients did something of late: those that GET /containers lists.",
+				func(s *mux.Stats) int64 { return s.Present }),
 			gauge("gateway_containers_connected",
 				"Containers whose provider's server holds a live /requests connection.",
 				func(s *mux.Stats) int64 { return s.Connected }),

@@ -2,7 +2,7 @@ package ops
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// socketMetrics follow the WebSockets that a provider's servers hold open.
+// socketMetrics follow the WebSockets that a provider's servers hold open, and their lists of containers.
 type socketMetrics struct {
 	open   map[string]prometheus.Gauge // never written after register
 	opened singles
@@ -12,7 +12,7 @@ type socketMetrics struct {
 func (m *socketMetrics) register(r prometheus.Registerer, paths []string) {
 	open := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "gateway_sockets_open",
-		Help: "WebSockets open now on the outside listener, by path.",
+		Help: "WebSockets and lists of containers open now on the outside listener, by path.",
 	}, []string{"path"})
 	r.MustRegister(open)
 	m.open = make(map[string]prometheus.Gauge, len(paths))
@@ -22,7 +22,7 @@ func (m *socketMetrics) register(r prometheus.Registerer, paths []string) {
 	}
 	m.opened = newSingles(r, prometheus.CounterOpts{
 		Name: "gateway_sockets_opened_total",
-		Help: "WebSockets that were opened on the outside listener, by path.",
+		Help: "WebSockets and lists of containers that were opened on the outside listener, by path.",
 	}, "path", paths)
 }
 
@@ -33,7 +33,8 @@ func (m *socketMetrics) gauge(path string) prometheus.Gauge {
 	return m.rest
 }
 
-// SocketOpened counts a WebSocket whose upgrade was accepted. path is "requests" or a kind's name.
+// SocketOpened counts a WebSocket whose upgrade was accepted, or a list of containers. path is "requests", "containers" or a
+// kind's name.
 func (o *Ops) SocketOpened(path string) {
 	o.sockets.opened.inc(path)
 	o.sockets.gauge(path).Inc()

@@ -38,6 +38,13 @@ func (t *timer) Stop() bool {
 	return armed
 }
 
+// Now is the clock's time as a mux.Config wants it.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Unix(1_800_000_000, 0).Add(c.now)
+}
+
 // armed is how many timers run.
 func (c *clock) armed() int {
 	c.mu.Lock()

@@ -18,9 +18,10 @@ const (
 	// Listener is the name of this listener in metrics and logs.
 	Listener = "outside"
 
-	// RequestsLabel names the /requests path in metrics; an answer path has its
-	// kind's name.
-	RequestsLabel = "requests"
+	// RequestsLabel and ContainersLabel name the /requests and the /containers
+	// path in metrics; an answer path has its kind's name.
+	RequestsLabel   = "requests"
+	ContainersLabel = "containers"
 
 	// maxHeader bounds the request line and headers of one request, in bytes.
 	maxHeader = 8 << 10
@@ -36,8 +37,8 @@ const (
 type Observer interface {
 	// Refused counts a request that got no WebSocket. reason is one of Reasons.
 	Refused(listener, reason string)
-	// SocketOpened and SocketClosed count WebSockets. path is RequestsLabel or
-	// the name of a kind.
+	// SocketOpened and SocketClosed count WebSockets, and lists of containers.
+	// path is RequestsLabel, ContainersLabel or the name of a kind.
 	SocketOpened(path string)
 	SocketClosed(path string)
 	// Panicked counts a panic that was recovered. where is one of Panics.
@@ -51,7 +52,8 @@ type Config struct {
 	// MaxMessage is the most bytes that one message may have (protocol W9). 0
 	// or less: any number.
 	MaxMessage int
-	// Ping is how often a quiet socket is pinged (protocol W4). 0 or less: never.
+	// Ping is how often a quiet socket is pinged (protocol W4), and a quiet list
+	// of containers kept alive (G6). 0 or less: never.
 	Ping time.Duration
 	// Observer may be nil.
 	Observer Observer
@@ -67,6 +69,7 @@ type Handler struct {
 	log      *slog.Logger
 	http     *fasthttp.Server
 	sockets  wsock.Config
+	unread   int // most changes that may wait on one list of containers
 	roster   roster
 
 	mu        sync.Mutex // guards listeners, and closing of stopping
@@ -81,6 +84,7 @@ func New(config Config) *Handler {
 		mux:       config.Mux,
 		observer:  config.Observer,
 		log:       config.Logger,
+		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),
 		stopping:  make(chan struct{}),
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // judge finds what a request's shape says, in the order of protocol W8: the
-// path, the method, the upgrade. What is returned is borrowed from the header.
+// path, the method, the upgrade, which only the list of containers does not need. What is returned is borrowed from the header.
 // The reason is "" when only the state can still refuse it.
 func judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, cause error) {
 	if t, r = parseTarget(header.RequestURI()); r != "" {
@@ -21,6 +21,9 @@ func judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, caus
 	}
 	if hasBody(header) {
 		return t, nil, ReasonBody, nil
+	}
+	if t.list {
+		return t, nil, "", nil
 	}
 	if !header.IsHTTP11() {
 		return t, nil, ReasonUpgrade, errHTTP11

@@ -41,14 +41,14 @@ type refusal struct {
 
 var refusals = [...]refusal{
 	{reason: ReasonUnknownPath, status: http.StatusNotFound,
-		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}"},
+		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}, and /containers"},
 	{reason: ReasonBadContainer, status: http.StatusNotFound,
 		text: "no such container: an id is 1 to 128 of A-Z a-z 0-9 . _ - and does not start with a dot"},
 	{reason: ReasonMethod, status: http.StatusMethodNotAllowed,
-		text:    "this path is opened with GET and a WebSocket upgrade",
+		text:    "this path is opened with GET, and with a WebSocket upgrade unless it is /containers",
 		headers: [][2]string{{"Allow", http.MethodGet}}},
 	{reason: ReasonBody, status: http.StatusBadRequest,
-		text: "a WebSocket upgrade has no body: send no Content-Length and no Transfer-Encoding"},
+		text: "a GET has no body here: send no Content-Length and no Transfer-Encoding"},
 	{reason: ReasonUpgrade, status: http.StatusUpgradeRequired,
 		text: "this path is opened with a WebSocket upgrade: HTTP/1.1, Connection: Upgrade, Upgrade: websocket, " +
 			"Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes in base64",

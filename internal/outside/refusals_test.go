@@ -15,7 +15,7 @@ import (
 func TestW8_TheShapeOfThePathComesFirst(t *testing.T) {
 	w := begin(t)
 	for _, target := range []string{
-		"/", "/containers", "/containers/", "/containers/a", "/containers/a/", "/containers//requests", "//requests", "/requests/",
+		"/", "/containers//", "/Containers", "/containers;a", "/containers/containers", "/containers/a/containers", "/containers/", "/containers/a", "/containers/a/", "/containers//requests", "//requests", "/requests/",
 		"/Requests", "/requests%20", "/%72equests", "/requests/1", "/requests;a", "/containers/a//requests", "/containers/a/requests/",
 		"/x/../requests", "/./requests", "/containers/a/../a/requests", "/containers/a%2frequests", "/containers/a/containers/a/requests",
 		"/mcp", "/mcp/", "/mcp/call-tool", "/mcp/call-tool/", "/mcp/call-tools/1", "/mcp/Call-Tool/1", "/mcp//call-tool/1", "/mcp/command/1",
@@ -53,7 +53,7 @@ func TestA2_TheChannelIsCanonicalDecimal(t *testing.T) {
 
 func TestW8_ThenTheMethod(t *testing.T) {
 	w := begin(t)
-	for _, target := range []string{"/requests", "/containers/a/requests", "/mcp/list-tools/7", "/containers/a/mcp/notifications/7?x"} {
+	for _, target := range []string{"/requests", "/containers/a/requests", "/mcp/list-tools/7", "/containers/a/mcp/notifications/7?x", "/containers"} {
 		for _, method := range []string{"POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "get"} {
 			c := w.plain()
 			fmt.Fprintf(c, "%s %s HTTP/1.1\r\n%sContent-Length: 0\r\n\r\n", method, target, upgradeHeaders)
@@ -139,6 +139,8 @@ func TestABodyIsNeverTaken(t *testing.T) {
 		"GET /requests HTTP/1.1\r\n" + upgradeHeaders + "Content-Length: 5\r\n\r\nhello":                                      400,
 		"GET /requests HTTP/1.1\r\n" + upgradeHeaders + "Content-Length: 1\r\n\r\nh":                                          400,
 		"GET /requests HTTP/1.1\r\n" + upgradeHeaders + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n":           400,
+		"GET /containers HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhello":                                               400,
+		"POST /containers HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhello":                                              405,
 	} {
 		if got := w.raw(request); got.StatusCode != want {
 			t.Errorf("%q: %d %q, wanted %d", request, got.StatusCode, got.text, want)

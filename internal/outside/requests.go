@@ -38,7 +38,7 @@ func (h *Handler) openRequests(u upgrade, conn *sock.Conn, early []byte, lost er
 		_ = conn.Close()
 		return
 	}
-	claim, err := h.mux.Container(u.container).Claim()
+	claim, err := h.mux.Claim(u.container)
 	if err != nil {
 		h.turnAway(u, conn, ReasonClaimed)
 		return

@@ -84,7 +84,7 @@ func (h *Handler) connState(c net.Conn, state fasthttp.ConnState) {
 
 // Shutdown closes the listeners and ends every connection: /requests sockets
 // with a Close of status 1001, answer paths without a Close, which would state
-// that their asks are not served (protocol A6). When it returns nil no
+// that their asks are not served (protocol A6), and lists of containers. When it returns nil no
 // connection is left, and no goroutine that does more than return. When ctx ends
 // first, the connections that are left are cut, and its error is returned. A
 // further call waits for the same.
@@ -108,7 +108,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	for _, m := range open {
-		if _, ok := m.socket.(*answer); ok {
+		if _, ok := m.socket.(*requests); !ok {
 			m.socket.stop()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 const defaultContainer = "default"
 
 var (
+	containersPath   = []byte("/containers")
 	containersPrefix = []byte("/containers/")
 	requestsPath     = []byte("/requests")
 	schemeMark       = []byte("://")
@@ -21,6 +22,7 @@ var (
 // from the request; nil is the default container.
 type target struct {
 	container []byte
+	list      bool // of the containers (protocol G6); nothing else means anything then
 	requests  bool
 	kind      codec.Kind
 	channel   uint32
@@ -31,6 +33,10 @@ type target struct {
 // The reason is "" when the target is a path of ours.
 func parseTarget(requestTarget []byte) (t target, r Reason) {
 	path := rawPath(requestTarget)
+	if bytes.Equal(path, containersPath) {
+		t.list = true
+		return t, ""
+	}
 	if rest, ok := bytes.CutPrefix(path, containersPrefix); ok {
 		end := bytes.IndexByte(rest, '/')
 		if end < 0 {

@@ -16,23 +16,28 @@ import (
 // with bytes unread is reset, and the reset eats the refusal.
 const lingerWait = time.Second
 
-// upgrade is one request of the right shape on its way to becoming a socket. It
-// is passed by value, so that it is part of the closure that fasthttp keeps.
+// upgrade is one request of the right shape on its way to becoming a socket, or
+// a list of containers. It is passed by value, so that it is part of the closure
+// that fasthttp keeps.
 type upgrade struct {
 	handler   *Handler
 	container string
-	target    target // without the borrowed container
-	switching *codec.Buffer
+	target    target        // without the borrowed container
+	switching *codec.Buffer // the head of the response
 }
 
-// switchingSize is about the length of the 101.
+// switchingSize is about the length of the 101, and of the other head.
 const switchingSize = 160
 
 // newUpgrade copies what t and key have borrowed.
 func (h *Handler) newUpgrade(t target, key []byte) upgrade {
 	u := upgrade{handler: h, container: t.containerID(), target: t, switching: codec.GetBuffer(switchingSize)}
 	u.target.container = nil
-	u.switching.B = wsock.AppendSwitching(u.switching.B, key)
+	if t.list {
+		u.switching.B = appendListHead(u.switching.B)
+	} else {
+		u.switching.B = wsock.AppendSwitching(u.switching.B, key)
+	}
 	return u
 }
 
@@ -49,9 +54,12 @@ func (u upgrade) take(hijacked net.Conn) {
 
 	_, early, err := sock.Early(hijacked)
 	conn := sock.Wrap(raw)
-	if u.target.requests {
+	switch {
+	case u.target.list:
+		h.openFollower(u, conn, err)
+	case u.target.requests:
 		h.openRequests(u, conn, early, err)
-	} else {
+	default:
 		h.openAnswer(u, conn, early, err)
 	}
 }

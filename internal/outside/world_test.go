@@ -25,6 +25,15 @@ const patience = wstest.Patience
 // reaskAfter is the wait of protocol A5 in tests; only the test moves the clock.
 const reaskAfter = time.Second
 
+// idle is how long a container may do nothing; nobody looks but world.idle.
+const idle = time.Hour
+
+// idle has all containers be idle for as long as they may.
+func (w *world) idle() {
+	w.clock.advance(idle)
+	w.mux.Sweep()
+}
+
 // world is one gateway half: this listener on a real port, with a mux behind it.
 type world struct {
 	t       testing.TB
@@ -49,6 +58,7 @@ type setup struct {
 	mux     mux.Config
 	config  Config
 	timeout time.Duration // of handshakes
+	unread  int           // changes on a list of containers
 }
 
 type option func(*setup)
@@ -58,6 +68,7 @@ func withPing(d time.Duration) option { return func(s *setup) { s.config.Ping = 
 func withFirstChannel(n uint32) option {
 	return func(s *setup) { s.mux.FirstChannel = func() uint32 { return n } }
 }
+func withUnread(n int) option               { return func(s *setup) { s.unread = n } }
 func withReaskAfter(d time.Duration) option { return func(s *setup) { s.mux.ReaskAfter = d } }
 func withTimeout(d time.Duration) option    { return func(s *setup) { s.timeout = d } }
 
@@ -79,12 +90,16 @@ func begin(t testing.TB, opts ...option) *world {
 	t.Helper()
 	w := &world{t: t, clock: newClock(), counts: newCounts(), log: &logBuffer{}, heard: map[string]*heard{}, served: make(chan error, 1)}
 	s := setup{
-		mux: mux.Config{ReaskAfter: reaskAfter, Clock: w.clock, NewSink: func(id string) mux.Sink { return w.sink(id) }},
+		mux: mux.Config{
+			ReaskAfter: reaskAfter, Clock: w.clock, Idle: idle, Now: w.clock.Now,
+			NewSink: func(id string) mux.Sink { return w.sink(id) },
+		},
 		config: Config{
 			MaxMessage: 1 << 20, Observer: w.counts,
 			Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		},
 		timeout: handshakeTimeout,
+		unread:  maxUnread,
 	}
 	for _, o := range opts {
 		o(&s)
@@ -94,6 +109,7 @@ func begin(t testing.TB, opts ...option) *world {
 	s.config.Mux = w.mux
 	w.handler = New(s.config)
 	w.handler.http.ReadTimeout = s.timeout
+	w.handler.unread = s.unread
 	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -130,6 +130,7 @@ func (a *Ask) finishLocked() (owed Caller) {
 
 // releaseLocked takes a's channel and path from it: the channel is unknown from now on.
 func (a *Ask) releaseLocked() {
+	a.container.restedAt = a.container.mux.now()
 	if a.channel != 0 {
 		a.container.mux.channels.release(a.container.serial, a.channel)
 	}

@@ -30,28 +30,40 @@ type Claim struct {
 	line      Line       // guarded by container.mu; non-nil exactly while live
 }
 
-// Claim takes the container's one connection, before its upgrade. Every Claim
-// must be ended with Detach, also when the upgrade never completes. While it is
-// held others get ErrClaimed, and its Line is probed.
-func (c *Container) Claim() (*Claim, error) {
-	cl, holder := c.tryClaim()
-	if cl != nil {
-		return cl, nil
+// Claim takes the one connection of the container of that id, which begins if it
+// must (protocol G5), before its upgrade. Every Claim must be ended with Detach,
+// also when the upgrade never completes. While it is held others get ErrClaimed,
+// and its Line is probed.
+func (m *Mux) Claim(id string) (*Claim, error) {
+	c := m.Lookup(id)
+	for {
+		if c != nil {
+			cl, holder, forgotten := c.tryClaim()
+			switch {
+			case cl != nil:
+				return cl, nil
+			case holder != nil:
+				holder.Probe()
+			}
+			if !forgotten {
+				return nil, ErrClaimed
+			}
+		}
+		c = m.begin(id)
 	}
-	if holder != nil {
-		holder.Probe()
-	}
-	return nil, ErrClaimed
 }
 
-func (c *Container) tryClaim() (cl *Claim, holder Line) {
+func (c *Container) tryClaim() (cl *Claim, holder Line, forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgotten {
+		return nil, nil, true
+	}
 	if c.claim != nil {
-		return nil, c.claim.line
+		return nil, c.claim.line, false
 	}
 	c.claim = &Claim{container: c}
-	return c.claim, nil
+	return c.claim, nil, false
 }
 
 // Attach makes the claim live, once: all that waits is announced on l, in the
@@ -88,6 +100,7 @@ func (cl *Claim) Detach() {
 		return
 	}
 	c.claim = nil
+	c.restedAt = c.mux.now()
 	if cl.line == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package mux
 
 import (
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -14,9 +15,17 @@ func (s *schedule) compare(t *rapid.T) {
 	var containers []*modelContainer
 	channels := 0
 	for _, c := range s.containers {
+		if c.real == nil {
+			continue
+		}
 		containers = append(containers, c.model)
 		channels += s.compareContainer(t, c)
+		if c.wasBusy || c.model.busy() {
+			c.model.activeAt = s.model.now
+		}
+		c.wasBusy = c.model.busy()
 	}
+	s.comparePresence(t)
 	if got, want := s.m.Stats(), s.model.gauges(containers); got != want {
 		t.Fatalf("stats\n%+v, want\n%+v", got, want)
 	}
@@ -44,6 +53,9 @@ func (s *schedule) compareContainer(t *rapid.T, c *pair) (channels int) {
 		if l.flushed != len(l.frames) {
 			t.Fatalf("connection %d of %s: %d of %d frames flushed", i+1, c.real.id, l.flushed, len(l.frames))
 		}
+	}
+	if c.sink.forgotten != c.model.sunk {
+		t.Fatalf("the sink of %s was told %d times that it is forgotten", c.id, c.sink.forgotten)
 	}
 	if !slices.Equal(c.sink.heard, c.model.heard) {
 		t.Fatalf("heard %v, want %v", c.sink.heard, c.model.heard)
@@ -80,6 +92,28 @@ func (s *schedule) compareContainer(t *rapid.T, c *pair) (channels int) {
 		t.Fatalf("%d asks are kept, or in another order, want %d", len(got), len(want))
 	}
 	return len(inUse)
+}
+
+// comparePresence leaves open in which order one sweep reports.
+func (s *schedule) comparePresence(t *rapid.T) {
+	told, want := s.follower.take(), s.model.told
+	s.model.told = nil
+	slices.Sort(told)
+	slices.Sort(want)
+	if !slices.Equal(told, want) {
+		t.Fatalf("the follower was told %q, want %q", told, want)
+	}
+	var present []string
+	for _, c := range s.containers {
+		if c.real != nil && c.model.present {
+			present = append(present, c.id)
+		}
+	}
+	late := &fakeFollower{}
+	s.m.Follow(late)()
+	if got, want := late.take()[0], "snapshot "+strings.Join(present, " "); got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
 }
 
 func (s *schedule) compareAsks(t *rapid.T) {

@@ -2,6 +2,7 @@ package mux
 
 import (
 	"sync"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 )
@@ -12,7 +13,7 @@ type Container struct {
 	mux    *Mux
 	id     string
 	sink   Sink   // nil: nobody listens
-	serial uint32 // unique in the mux: half of the key of its channels
+	serial uint32 // half of the key of its channels; two of 2^32 containers share one, and each other's channels are in use to them
 
 	mu sync.Mutex // a leaf; see the package's lock order
 
@@ -21,6 +22,12 @@ type Container struct {
 	claim       *Claim  // the holder; live once it has a line
 	asks        askList // kinds 0 to 3, unsettled or still answerable, in the order they were made
 	resident    Ask     // the one notifications ask (protocol N2); new until N1 makes it
+
+	entered   int           // inside activities, now
+	enteredAt time.Duration // when the last of them ended
+	restedAt  time.Duration // when anything else that keeps it from being forgotten last ended
+	present   bool          // followers take it to be there; changed only under presence.mu, too
+	forgotten bool          // out of the table, or just before
 }
 
 // ID returns the container's id.
@@ -32,7 +39,8 @@ func (c *Container) Sink() Sink { return c.sink }
 // Ask makes one ask of a kind from 0 to 3 for caller, which must not be nil. It
 // is announced at once when a connection is live, and waits for the next one
 // otherwise, for ever if need be (protocol R9). payload is borrowed until
-// caller.Settle is called, or until Leave or Cancel returned true.
+// caller.Settle is called, or until Leave or Cancel returned true. If the
+// container was forgotten, the ask is made of the one that begins in its place.
 func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
 	a := &Ask{container: c, kind: k, payload: payload, caller: caller}
 	if !k.Known() || k.Many() {
@@ -41,30 +49,35 @@ func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
 		caller.Settle(Settlement{Outcome: NotServed})
 		return a
 	}
-	line, stopped := c.enter(a)
-	if stopped {
+	switch line, stopped, forgotten := c.admit(a); {
+	case forgotten:
+		return c.mux.begin(c.id).Ask(k, payload, caller)
+	case stopped:
 		caller.Settle(Settlement{Outcome: Stopped})
-	} else if line != nil {
+	case line != nil:
 		line.Flush()
 	}
 	return a
 }
 
-// enter takes a new ask in, and returns the line to flush if it was announced.
-func (c *Container) enter(a *Ask) (line Line, stopped bool) {
+// admit takes a new ask in, and returns the line to flush if it was announced.
+func (c *Container) admit(a *Ask) (line Line, stopped, forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgotten {
+		return nil, false, true
+	}
 	a.becomeLocked(stateWaiting)
 	c.asks.push(a)
 	if c.mux.stopped.Load() {
 		a.finishLocked()
 		c.mux.counters.settled[a.kind][Stopped].Add(1)
-		return nil, true
+		return nil, true, false
 	}
 	if line = c.liveLocked(); line != nil {
 		a.announceLocked(line)
 	}
-	return line, false
+	return line, false, false
 }
 
 // stop ends every ask and returns the callers that are owed a Stopped.
@@ -78,10 +91,14 @@ func (c *Container) stop() (owed []Caller) {
 			owed = append(owed, caller)
 		}
 	}
+	c.endResidentLocked()
+	return owed
+}
+
+func (c *Container) endResidentLocked() {
 	if s := c.resident.state; s != stateNew && s != stateDone {
 		c.resident.finishLocked()
 	}
-	return owed
 }
 
 // liveLocked returns the line of the live claim. Between Claim and Attach the

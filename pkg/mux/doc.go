@@ -27,8 +27,8 @@
 //
 // The resident notifications ask of each container ([codec.Notifications],
 // protocol N) goes through the same states, but is never done before the mux
-// stops: however its path ends it is asked again, at the latest on the next
-// connection.
+// stops or its container is forgotten: however its path ends it is asked again,
+// at the latest on the next connection.
 //
 // An ask has a channel, and the channel a row in the table, exactly while it
 // is announced or open. A channel that is not in the table is refused without
@@ -41,13 +41,26 @@
 // asks need no sorting (protocol R7). Minting a channel and handing its frame to
 // the Line happen under one lock, so the wire order is the channel order (R2).
 //
+// # Coming and going
+//
+// A container is in the table from its first use until [Mux.Sweep] finds that it
+// has had nothing for [Config.Idle] (protocol G5). Whatever may find it at that
+// moment (Enter, Claim, Ask) either is first, and keeps it, or sees that it is
+// forgotten and begins its successor, which has rows of its own in the channel
+// table and a first channel drawn anew: what was announced before is unknown for
+// ever (R2).
+//
+// Apart from that it is present or not (G6): present from an entry until it was
+// entered by nobody for Config.Idle. Only what is not present is forgotten.
+//
 // # Locks
 //
-// Mux.beginning (a container begins; Config.FirstChannel and Config.NewSink are
-// called under it) is never held together with another lock of this package.
-// Container.mu guards everything that changes in a container, its asks, its
-// claim and their paths. It is a leaf: under it only Line.Announce, the Clock
-// and the two tables are called, none of which may call back. Callers are
-// settled, lines flushed and probed, sockets closed and sinks notified with no
-// lock held.
+// Mux.beginning (a container begins or is forgotten; Config.FirstChannel,
+// Config.NewSink and Forgetter are called under it) and presence.mu (one comes or
+// goes; Followers are called under it) are never held together. Container.mu may
+// be taken under either. It guards everything that changes in a container, its
+// asks, its claim and their paths. It is a leaf: under it only Line.Announce, the
+// Clock, Config.Now and the two tables are called, none of which may call back.
+// Callers are settled, lines flushed and probed, sockets closed and sinks
+// notified with no lock held.
 package mux

@@ -27,10 +27,11 @@ func Example() {
 		NewSink:      func(string) mux.Sink { return printer{} },
 	})
 	defer m.Stop()
-	c := m.Container("default")
+	c := m.Enter("default")
+	defer c.Exit()
 	c.Ask(codec.CallTool, []byte(`{"name":"t"}`), printer{})
 
-	claim, err := c.Claim()
+	claim, err := m.Claim("default")
 	if err != nil {
 		fmt.Println(err) // 409
 		return

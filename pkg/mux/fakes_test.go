@@ -3,6 +3,7 @@ package mux
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,9 +66,30 @@ type fakeSocket struct{ closes int }
 func (s *fakeSocket) CloseUnserved() { s.closes++ }
 
 // fakeSink records the methods of the notifications it hears.
-type fakeSink struct{ heard []string }
+type fakeSink struct {
+	heard     []string
+	forgotten int
+}
 
 func (s *fakeSink) Notify(n codec.Notification) { s.heard = append(s.heard, string(n.Method)) }
+func (s *fakeSink) Forgotten()                  { s.forgotten++ }
+
+// fakeFollower records what it is told.
+type fakeFollower struct{ told []string }
+
+func (f *fakeFollower) Snapshot(ids []string) {
+	slices.Sort(ids)
+	f.told = append(f.told, "snapshot "+strings.Join(ids, " "))
+}
+func (f *fakeFollower) Came(id string) { f.told = append(f.told, "came "+id) }
+func (f *fakeFollower) Went(id string) { f.told = append(f.told, "went "+id) }
+
+// take returns what was told since the last take.
+func (f *fakeFollower) take() []string {
+	told := f.told
+	f.told = nil
+	return told
+}
 
 // fakeClock keeps every timer ever made; tests fire them by hand, also stopped
 // ones, as a timer that was firing already when it was stopped would.
@@ -103,17 +125,29 @@ type world struct {
 	m     *Mux
 	c     *Container
 	clock *fakeClock
+	now   time.Time
 	sink  *fakeSink
+}
+
+// idle is how long a container of a world may do nothing.
+const idle = time.Minute
+
+// pass lets time pass, and sweeps.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.m.Sweep()
 }
 
 func begin(t *testing.T, change ...func(*Config)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &fakeClock{}, sink: &fakeSink{}}
+	w := &world{t: t, clock: &fakeClock{}, now: time.Unix(1_800_000_000, 0), sink: &fakeSink{}}
 	config := Config{
 		ReaskAfter:   time.Second,
 		Clock:        w.clock,
 		FirstChannel: func() uint32 { return 100 },
 		NewSink:      func(string) Sink { return w.sink },
+		Idle:         idle,
+		Now:          func() time.Time { return w.now },
 	}
 	for _, f := range change {
 		f(&config)
@@ -138,7 +172,7 @@ func (w *world) ask(k codec.Kind, payload string) exchange {
 
 func (w *world) connect() (*Claim, *fakeLine) {
 	w.t.Helper()
-	cl, err := w.c.Claim()
+	cl, err := w.m.Claim("one")
 	if err != nil {
 		w.t.Fatalf("claim: %v", err)
 	}

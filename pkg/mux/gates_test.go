@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 )
@@ -42,7 +43,7 @@ func exchangeOnce(m *Mux, c *Container, q *quiet) {
 
 func attached(m *Mux, id string, q *quiet) *Container {
 	c := m.Container(id)
-	cl, err := c.Claim()
+	cl, err := m.Claim(id)
 	if err != nil {
 		panic(err)
 	}
@@ -114,12 +115,81 @@ func TestIdleContainerCostsAtMost1KB(t *testing.T) {
 	runtime.KeepAlive(ids)
 }
 
+func TestEnteringAContainerAllocatesNothing(t *testing.T) {
+	m := New(Config{Idle: time.Minute})
+	m.Enter("a").Exit()
+	if n := testing.AllocsPerRun(1000, func() { m.Enter("a").Exit() }); n != 0 {
+		t.Fatalf("%v allocations per entry", n)
+	}
+}
+
+// TestForgottenContainersCostNothing has ten times as many containers come and go
+// as there are at a time.
+func TestForgottenContainersCostNothing(t *testing.T) {
+	const containers, rounds = 5000, 10
+	q := &quiet{}
+	now := time.Now()
+	m := New(Config{Idle: time.Minute, Now: func() time.Time { return now }})
+	round := func(n int) {
+		for i := range containers {
+			id := fmt.Sprintf("container-%d-%d", n, i)
+			c := m.Enter(id)
+			cl, err := m.Claim(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cl.Attach(q)
+			exchangeOnce(m, c, q)
+			cl.Detach()
+			c.Exit()
+		}
+		now = now.Add(time.Minute)
+		m.Sweep()
+	}
+	round(0)
+	before := heap()
+	for n := range rounds {
+		round(1 + n)
+	}
+	grown := int64(heap()) - int64(before)
+	t.Logf("%d bytes more after %d containers", grown, rounds*containers)
+	if s := m.Stats(); s.Containers != 0 || s.Resident != (ResidentStats{}) {
+		t.Fatalf("stats %+v", s)
+	}
+	if most := int64(containers * rounds); grown > most {
+		t.Fatalf("%d bytes more after %d containers came and went, want at most %d", grown, containers*rounds, most)
+	}
+	runtime.KeepAlive(m)
+}
+
 func heap() uint64 {
 	var s runtime.MemStats
 	runtime.GC()
 	runtime.GC()
 	runtime.ReadMemStats(&s)
 	return s.HeapAlloc
+}
+
+// BenchmarkSweep is per container of which nothing is to be said.
+func BenchmarkSweep(b *testing.B) {
+	const containers = 10_000
+	m := New(Config{Idle: time.Hour})
+	for i := range containers {
+		m.Enter(fmt.Sprintf("container-%06d", i)).Exit()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Sweep()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/containers, "ns/container")
+}
+
+func BenchmarkEnterExit(b *testing.B) {
+	m := New(Config{Idle: time.Hour})
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Enter("a").Exit()
+	}
 }
 
 func BenchmarkExchange(b *testing.B) {

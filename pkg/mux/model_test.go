@@ -49,6 +49,13 @@ type modelContainer struct {
 	live     bool
 	wire     [][]frame // per claim
 	heard    []string
+
+	id       string
+	entered  int
+	present  bool
+	exitedAt time.Duration // the last exit
+	activeAt time.Duration // when it last had anything, or anything happened to it
+	sunk     int           // how often its sink was told that it is forgotten
 }
 
 type modelTimer struct {
@@ -59,6 +66,9 @@ type modelTimer struct {
 
 type model struct {
 	reaskAfter time.Duration
+	idle       time.Duration
+	now        time.Duration
+	told       []string // to the follower, since the last look
 	stopped    bool
 	timers     []modelTimer
 	stats      Stats
@@ -97,7 +107,50 @@ func (c *modelContainer) announce(a *modelAsk) {
 	}
 }
 
+// busy reports whether c has anything for which it may not be forgotten.
+func (c *modelContainer) busy() bool {
+	if c.entered > 0 || c.holder != 0 {
+		return true
+	}
+	for _, a := range c.everyAsk() {
+		if a.state == "open" || a != c.resident && a.state != "done" {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *modelContainer) enter() {
+	c.entered++
+	if !c.present {
+		c.present = true
+		c.m.told = append(c.m.told, "came "+c.id)
+	}
+}
+
+func (c *modelContainer) exit() {
+	c.entered--
+	c.exitedAt = c.m.now
+}
+
+// sweep reports whether c is forgotten.
+func (c *modelContainer) sweep() bool {
+	if c.m.idle == 0 {
+		return false
+	}
+	if c.present && c.entered == 0 && c.m.now-c.exitedAt >= c.m.idle {
+		c.present = false
+		c.m.told = append(c.m.told, "went "+c.id)
+	}
+	if c.busy() || c.present || c.m.now-c.activeAt < c.m.idle {
+		return false
+	}
+	c.sunk++
+	return true
+}
+
 func (c *modelContainer) ask(k codec.Kind, payload string) *modelAsk {
+	c.activeAt = c.m.now
 	a := &modelAsk{kind: k, payload: payload, state: "waiting", timer: -1, there: true}
 	c.asks = append(c.asks, a)
 	if c.m.stopped {
@@ -310,6 +363,9 @@ func (m *model) gauges(containers []*modelContainer) Stats {
 	s := m.stats
 	s.Containers = int64(len(containers))
 	for _, c := range containers {
+		if c.present {
+			s.Present++
+		}
 		if c.live {
 			s.Connected++
 		}

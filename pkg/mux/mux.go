@@ -30,6 +30,14 @@ type Sink interface {
 	Notify(n codec.Notification)
 }
 
+// Forgetter is a Sink that wants to know when its container is forgotten
+// (protocol G5).
+type Forgetter interface {
+	// Forgotten is called once, after everything else, and before a container of
+	// the same id can begin. It must not block and must not call back.
+	Forgotten()
+}
+
 // Config is read once, by New.
 type Config struct {
 	// ReaskAfter is how long after its path broke an exchange is asked again on
@@ -46,11 +54,17 @@ type Config struct {
 	// per container, before anyone else can see it. nil: nobody listens, and
 	// notifications are counted as unheard. It must not call back.
 	NewSink func(container string) Sink
+	// Idle is how long a container may do nothing before Sweep reports it gone
+	// (protocol G6) or forgets it (G5). 0 or less: for ever.
+	Idle time.Duration
+	// Now is the time that Idle is measured in. nil is time.Now.
+	Now func() time.Time
 }
 
 // Mux holds any number of containers. All methods may be called concurrently.
 type Mux struct {
 	config     Config
+	began      time.Time
 	channels   channelTable
 	containers *xsync.MapOf[string, *Container]
 	// stopped is set before Stop visits the containers, and read under each
@@ -63,6 +77,7 @@ type Mux struct {
 
 	beginning sync.Mutex
 	serial    uint32 // of the container that began last; guarded by beginning
+	presence  presence
 }
 
 // New returns a Mux without containers.
@@ -77,25 +92,39 @@ func newMux(config Config, channels, containers int) *Mux {
 	if config.FirstChannel == nil {
 		config.FirstChannel = func() uint32 { return 1 + rand.Uint32N(1<<31) }
 	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	return &Mux{
 		config:     config,
+		began:      config.Now(),
 		channels:   newChannelTable(channels),
 		containers: xsync.NewMapOf[string, *Container](xsync.WithPresize(containers), xsync.WithGrowOnly()),
 	}
 }
 
+// now is the time since the mux was made.
+func (m *Mux) now() time.Duration { return m.config.Now().Sub(m.began) }
+
 // Container returns the container of that id, which begins now if there is none
-// (protocol G5). The id must satisfy ValidID; it is copied when kept.
+// (protocol G5). The id must satisfy ValidID; it is copied when kept. Where
+// containers are forgotten, who wants to keep one uses Enter.
 func (m *Mux) Container(id string) *Container {
 	if c := m.Lookup(id); c != nil {
 		return c
 	}
+	return m.begin(id)
+}
+
+// begin is Container, except that it waits for one that is being forgotten to be
+// out of the table.
+func (m *Mux) begin(id string) *Container {
 	m.beginning.Lock()
 	defer m.beginning.Unlock()
 	if c := m.Lookup(id); c != nil {
 		return c
 	}
-	c := &Container{mux: m, id: strings.Clone(id), serial: m.serial + 1}
+	c := &Container{mux: m, id: strings.Clone(id), serial: m.serial + 1, restedAt: m.now()}
 	c.nextChannel = max(1, m.config.FirstChannel())
 	if m.config.NewSink != nil {
 		c.sink = m.config.NewSink(c.id)

@@ -48,7 +48,7 @@ func (m *Mux) Open(container string, k codec.Kind, channel uint32, s Socket) (*P
 		return nil, ErrUnknownChannel
 	}
 	a := m.channels.find(c.serial, channel)
-	if a == nil || a.kind != k {
+	if a == nil || a.container != c || a.kind != k {
 		return nil, ErrUnknownChannel
 	}
 	return a.open(channel, s)

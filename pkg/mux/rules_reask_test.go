@@ -51,7 +51,7 @@ func TestA5_EndBetweenClaimAndAttachIsAskedAgainOnThatConnection(t *testing.T) {
 	w.ask(codec.CallTool, "a")
 	p := w.open(l.all()[0])
 	cl.Detach()
-	cl, _ = w.c.Claim()
+	cl, _ = w.m.Claim("one")
 	p.Broke()
 	l = &fakeLine{}
 	cl.Attach(l)

@@ -90,7 +90,7 @@ func TestR2_WireOrderIsChannelOrderWhenManyAskAtOnce(t *testing.T) {
 func TestR5_SecondClaimIsRefusedAndTheHolderIsProbed(t *testing.T) {
 	w := begin(t)
 	_, l := w.connect()
-	if _, err := w.c.Claim(); err != ErrClaimed {
+	if _, err := w.m.Claim("one"); err != ErrClaimed {
 		t.Fatalf("second claim: %v, want %v", err, ErrClaimed)
 	}
 	if l.probes != 1 {
@@ -100,11 +100,11 @@ func TestR5_SecondClaimIsRefusedAndTheHolderIsProbed(t *testing.T) {
 
 func TestR5_ClaimWhoseUpgradeNeverCompletesIsFreed(t *testing.T) {
 	w := begin(t)
-	cl, err := w.c.Claim()
+	cl, err := w.m.Claim("one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.c.Claim(); err != ErrClaimed {
+	if _, err := w.m.Claim("one"); err != ErrClaimed {
 		t.Fatalf("a claim during the upgrade: %v, want %v", err, ErrClaimed)
 	}
 	cl.Detach()
@@ -117,7 +117,7 @@ func TestR5_LateDetachDoesNotEndTheNextClaim(t *testing.T) {
 	old.Detach()
 	_, l := w.connect()
 	old.Detach()
-	if _, err := w.c.Claim(); err != ErrClaimed {
+	if _, err := w.m.Claim("one"); err != ErrClaimed {
 		t.Fatalf("the second claim was lost to the first one's second Detach: %v", err)
 	}
 	w.ask(codec.CallTool, "a")
@@ -126,7 +126,7 @@ func TestR5_LateDetachDoesNotEndTheNextClaim(t *testing.T) {
 
 func TestR5_AsksWaitWhileTheClaimIsHeldAndNotLive(t *testing.T) {
 	w := begin(t)
-	cl, _ := w.c.Claim()
+	cl, _ := w.m.Claim("one")
 	w.ask(codec.CallTool, "a")
 	if s := w.m.Stats(); s.Waiting != 1 || s.Announced != 0 {
 		t.Fatalf("stats %+v, want one ask waiting", s)
@@ -257,7 +257,7 @@ func TestG3_ContainerIDs(t *testing.T) {
 func TestG4_OneContainerNeitherSeesNorSlowsAnother(t *testing.T) {
 	w := begin(t)
 	other := w.m.Container("other")
-	cl, err := other.Claim()
+	cl, err := w.m.Claim("other")
 	if err != nil {
 		t.Fatalf("the other container's claim: %v", err)
 	}

@@ -36,6 +36,11 @@ func TestMuxAgreesWithTheNaiveModelUnderRandomSchedules(t *testing.T) {
 			"timer":        s.timer,
 			"break on":     s.breakOn,
 			"come round":   s.comeRound,
+			"enter":        s.enter,
+			"exit":         s.exit,
+			"exit all":     s.exitAll,
+			"time passes":  s.pass,
+			"sweep":        s.sweep,
 			"stop":         s.stop,
 		})
 	})
@@ -45,6 +50,9 @@ type schedule struct {
 	m          *Mux
 	model      *model
 	clock      *fakeClock
+	follower   *fakeFollower
+	sinks      []*fakeSink // in the order in which they were made
+	first      uint32
 	containers []*pair
 	asks       []*pairAsk
 	paths      []*pairPath // not over
@@ -52,8 +60,12 @@ type schedule struct {
 	marks      int
 }
 
+// pair is a container of an id, from its beginning to its end.
 type pair struct {
-	real   *Container
+	id      string
+	real    *Container // nil: there is none
+	wasBusy bool       // after the event before
+
 	model  *modelContainer
 	sink   *fakeSink
 	claims []*Claim
@@ -75,28 +87,38 @@ type pairPath struct {
 }
 
 func newSchedule(t *rapid.T) *schedule {
-	s := &schedule{clock: &fakeClock{}, fired: map[int]bool{}}
+	s := &schedule{clock: &fakeClock{}, follower: &fakeFollower{}, fired: map[int]bool{}}
 	after := rapid.SampledFrom([]time.Duration{0, Never, time.Second}).Draw(t, "reask after")
-	first := rapid.SampledFrom([]uint32{1, 1000, 4294967290, 4294967295}).Draw(t, "first channel")
-	var sinks []*fakeSink
+	s.first = rapid.SampledFrom([]uint32{1, 1000, 4294967290, 4294967295}).Draw(t, "first channel")
+	s.model = &model{reaskAfter: after, idle: rapid.SampledFrom([]time.Duration{0, idle}).Draw(t, "idle")}
+	epoch := time.Unix(1_800_000_000, 0)
 	s.m = newMux(Config{
 		ReaskAfter:   after,
 		Clock:        s.clock,
-		FirstChannel: func() uint32 { return first },
+		FirstChannel: func() uint32 { return s.first },
 		NewSink: func(string) Sink {
-			sinks = append(sinks, &fakeSink{})
-			return sinks[len(sinks)-1]
+			s.sinks = append(s.sinks, &fakeSink{})
+			return s.sinks[len(s.sinks)-1]
 		},
+		Idle: s.model.idle,
+		Now:  func() time.Time { return epoch.Add(s.model.now) },
 	}, 64, 64)
-	s.model = &model{reaskAfter: after}
+	s.m.Follow(s.follower)
+	s.follower.take()
 	for i := range 2 {
-		s.containers = append(s.containers, &pair{
-			real:  s.m.Container(fmt.Sprint(i)),
-			model: &modelContainer{m: s.model, next: first},
-			sink:  sinks[i],
-		})
+		s.containers = append(s.containers, &pair{id: fmt.Sprint(i)})
 	}
 	return s
+}
+
+// begun takes note of a container that has begun with the event at hand.
+func (s *schedule) begun(c *pair) {
+	if c.real != nil {
+		return
+	}
+	c.real = s.m.Lookup(c.id)
+	c.model = &modelContainer{m: s.model, id: c.id, next: s.first, activeAt: s.model.now}
+	c.sink = s.sinks[len(s.sinks)-1]
 }
 
 // pick reports false when there is nothing to pick from: the event then does not
@@ -108,7 +130,16 @@ func pick[E any](t *rapid.T, from []E, what string) (picked E, ok bool) {
 	return rapid.SampledFrom(from).Draw(t, what), true
 }
 
+// container is one that is there.
 func (s *schedule) container(t *rapid.T) *pair {
+	c := s.id(t)
+	s.m.Container(c.id)
+	s.begun(c)
+	return c
+}
+
+// id is one of which there may be no container.
+func (s *schedule) id(t *rapid.T) *pair {
 	return rapid.SampledFrom(s.containers).Draw(t, "container")
 }
 
@@ -145,12 +176,13 @@ func (s *schedule) depart(t *rapid.T) {
 }
 
 func (s *schedule) claim(t *rapid.T) {
-	c := s.container(t)
+	c := s.id(t)
 	probes := 0
-	if c.model.live {
+	if c.real != nil && c.model.live {
 		probes = c.lines[c.model.holder-1].probes + 1
 	}
-	cl, err := c.real.Claim()
+	cl, err := s.m.Claim(c.id)
+	s.begun(c)
 	if free := c.model.claim(); free != (err == nil) {
 		t.Fatalf("claim: %v, but free is %v", err, free)
 	}
@@ -184,7 +216,7 @@ func (s *schedule) connect(t *rapid.T) {
 	if c.model.holder != 0 {
 		return
 	}
-	cl, err := c.real.Claim()
+	cl, err := s.m.Claim(c.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +253,9 @@ func (s *schedule) openWrong(t *rapid.T) {
 	if rapid.Bool().Draw(t, "frame of the second container") {
 		other = s.containers[1]
 	}
+	if other.real == nil {
+		other = c
+	}
 	channel := rapid.Uint32Range(0, 20).Draw(t, "channel")
 	if n := len(other.model.wire); n > 0 {
 		if f, ok := pick(t, other.model.wire[n-1], "frame"); ok {
@@ -231,9 +266,56 @@ func (s *schedule) openWrong(t *rapid.T) {
 	s.openFrame(t, c, k, channel)
 }
 
+func (s *schedule) enter(t *rapid.T) {
+	c := s.id(t)
+	entered := s.m.Enter(c.id)
+	s.begun(c)
+	if entered != c.real {
+		t.Fatal("another container was entered")
+	}
+	c.model.enter()
+}
+
+func (s *schedule) exit(t *rapid.T) {
+	if c := s.container(t); c.model.entered > 0 {
+		c.real.Exit()
+		c.model.exit()
+	}
+}
+
+func (s *schedule) exitAll(*rapid.T) {
+	for _, c := range s.containers {
+		for c.real != nil && c.model.entered > 0 {
+			c.real.Exit()
+			c.model.exit()
+		}
+	}
+}
+
+func (s *schedule) pass(t *rapid.T) {
+	s.model.now += rapid.SampledFrom([]time.Duration{1, idle / 2, idle - 1, idle, 3 * idle}).Draw(t, "time")
+}
+
+func (s *schedule) sweep(t *rapid.T) {
+	s.m.Sweep()
+	for i, c := range s.containers {
+		if c.real == nil {
+			continue
+		}
+		forgotten := c.model.sweep()
+		if there := s.m.Lookup(c.id) == c.real; there == forgotten {
+			t.Fatalf("container %s is there: %v", c.id, there)
+		}
+		if forgotten {
+			s.compareContainer(t, c) // for the last time
+			s.containers[i] = &pair{id: c.id}
+		}
+	}
+}
+
 func (s *schedule) openFrame(t *rapid.T, c *pair, k codec.Kind, channel uint32) {
 	socket := &fakeSocket{}
-	real, err := s.m.Open(c.real.ID(), k, channel, socket)
+	real, err := s.m.Open(c.id, k, channel, socket)
 	path, want := c.model.open(k, channel)
 	if err != want {
 		t.Fatalf("open %v %d: %v, want %v", k, channel, err, want)
@@ -288,6 +370,8 @@ func (s *schedule) stop(t *rapid.T) {
 	s.m.Stop()
 	s.model.stopped = true
 	for _, c := range s.containers {
-		c.model.stop()
+		if c.real != nil {
+			c.model.stop()
+		}
 	}
 }

@@ -13,6 +13,7 @@ type Stats struct {
 	Reasked [ReasonCount]int64                   // announcements that were not an ask's first
 
 	Containers int64 // now
+	Present    int64 // containers that Followers take to be there (protocol G6), now
 	Connected  int64 // containers with a live /requests connection, now
 
 	Waiting   int64 // asks of kinds 0 to 3 on no connection, now: new, lost or broken
@@ -58,6 +59,7 @@ func (m *Mux) Stats() Stats {
 	c := &m.counters
 	s := Stats{
 		Containers:        int64(m.containers.Size()),
+		Present:           m.presence.count.Load(),
 		Connected:         c.connected.Load(),
 		ExtraMessages:     c.extraMessages.Load(),
 		DiscardedMessages: c.discardedMessages.Load(),

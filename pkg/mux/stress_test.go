@@ -48,7 +48,7 @@ func TestEveryCallerIsSettledOnceWithItsOwnAnswerUnderStress(t *testing.T) {
 			var servers, callers sync.WaitGroup
 			for i := range stressContainers {
 				c := m.Container(fmt.Sprint("c", i))
-				servers.Go(func() { (&stressServer{m: m, c: c}).run(done) })
+				servers.Go(func() { (&stressServer{m: m, id: c.id}).run(done) })
 				for caller := range stressCallers {
 					callers.Go(func() { runStressCaller(t, c, caller, asked) })
 				}
@@ -127,7 +127,7 @@ func runStressCaller(t *testing.T, c *Container, number int, asked func()) {
 // which ends after a few dozen announcements.
 type stressServer struct {
 	m     *Mux
-	c     *Container
+	id    string
 	paths sync.WaitGroup
 }
 
@@ -179,7 +179,7 @@ func (s *stressServer) run(done <-chan struct{}) {
 // serve is one connection, which also ends when nothing is announced for a
 // moment: what waits for the next one would wait for ever.
 func (s *stressServer) serve(done <-chan struct{}) (over bool) {
-	cl, err := s.c.Claim()
+	cl, err := s.m.Claim(s.id)
 	if err != nil {
 		panic(err)
 	}
@@ -206,7 +206,7 @@ func (s *stressServer) serve(done <-chan struct{}) (over bool) {
 }
 
 func (s *stressServer) answer(f frame) {
-	p, err := s.m.Open(s.c.id, f.kind, f.channel, &stressSocket{})
+	p, err := s.m.Open(s.id, f.kind, f.channel, &stressSocket{})
 	if err != nil {
 		return // withdrawn, or lost with its connection
 	}
