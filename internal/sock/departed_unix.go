@@ -14,7 +14,8 @@ func (d *departure) look(fd uintptr) {
 			continue
 		}
 		if d.gone = err != nil || n > 0; !d.gone {
-			n, _, err := unix.Recvfrom(int(fd), d.peek[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+			var b [1]byte
+			n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 			d.gone = err == nil && n == 0
 		}
 		return

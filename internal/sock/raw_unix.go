@@ -81,7 +81,6 @@ func (t *writeTry) write(fd uintptr) bool {
 type departure struct {
 	gone    bool
 	poll    [1]unix.PollFd
-	peek    [1]byte
 	attempt func(fd uintptr)
 }
 
