@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,9 +28,11 @@ func provider(tb testing.TB, g *running, id string, width int, result []byte) (s
 	for range width {
 		ended.Go(func() {
 			buf := make([]byte, 4<<10)
+			path, request := "GET /containers/"+id+"/mcp/call-tool/", make([]byte, 0, 512)
 			for channel := range asks {
 				p := dial(tb, g.outside)
-				p.send(tb, upgrade(fmt.Sprintf("/containers/%s/mcp/call-tool/%d", id, channel)))
+				request = append(strconv.AppendUint(append(request[:0], path...), uint64(channel), 10), upgradeHeaders...)
+				p.send(tb, request)
 				switched(tb, p.receive(tb, buf, headEnds))
 				p.send(tb, answer)
 				p.receive(tb, buf, func(b []byte) bool { op, _, _, ok := unframe(b); return ok && op == opClose })

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"net"
+	"net/netip"
 	"strconv"
 	"testing"
 
@@ -17,7 +17,7 @@ type peer int
 
 func dial(tb testing.TB, addr string) peer {
 	tb.Helper()
-	to, err := net.ResolveTCPAddr("tcp4", addr)
+	to, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func dial(tb testing.TB, addr string) peer {
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20}); err != nil {
 		tb.Fatal(err)
 	}
-	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())}); err != nil {
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil {
 		tb.Fatal(err)
 	}
 	return peer(fd)
@@ -99,9 +99,9 @@ func post(path, session, body string) []byte {
 		path, session, len(body), body)
 }
 
-func upgrade(path string) []byte {
-	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", path)
-}
+const upgradeHeaders = " HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+func upgrade(path string) []byte { return []byte("GET " + path + upgradeHeaders) }
 
 const (
 	opBinary = 0x2

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -71,7 +72,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return report(stderr, err)
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(spelled(args))
 	switch {
 	case exited:
 		return code
@@ -85,6 +86,18 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		stderr: stderr,
 		log:    newLogger(stderr, c.logLevel(command.Command()), c.LogFormat),
 	}))
+}
+
+// spelled understands the two other ways in which people ask for help and for the version.
+func spelled(args []string) []string {
+	switch {
+	case len(args) == 0:
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
 }
 
 // usageError marks what only the user can put right on the command line.

@@ -10,9 +10,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/mux"
 )
 
 const callBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`
@@ -132,7 +134,7 @@ func TestA10_DepartedCallerLeavesItsAsk(t *testing.T) {
 	// The same id is free again, and the gateway still answers.
 	reply := s.start(callBody)
 	p.result(p.next(), `{"content":[]}`)
-	reply.wait(200)
+	reply.wait(200).is(200, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 }
 
 // TestDepartureIsNotTakenForCancellation keeps a session's other calls alive
@@ -164,7 +166,56 @@ func TestDeleteLeavesTheSessionsCallsBehind(t *testing.T) {
 		t.Error("the ask counts as cancelled")
 	}
 	p.result(b, `{"content":[]}`)
-	kept.wait(200)
+	kept.wait(200).is(200, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+}
+
+// TestCallOfASessionThatEndsMeanwhile ends the session between the judgement of
+// the request and its call.
+func TestCallOfASessionThatEndsMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	s := w.connect("c1")
+	read, ok := w.faces.verify("c1", []byte(s.token))
+	if !ok {
+		t.Fatal("the session is not valid")
+	}
+	face := w.mux.Lookup("c1").Sink().(*Face)
+	face.end(read)
+	if got := face.begin(keyOf(read.id, []byte("1")), new(call)); got != ReasonUnknownSession {
+		t.Errorf("the call was refused with %q, want %q", got, ReasonUnknownSession)
+	}
+}
+
+// TestCancelDuringTheAnswerWaitsForIt has a caller stop waiting when its answer
+// is being written: the call must not be reused before that is done.
+func TestCancelDuringTheAnswerWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := mux.New(mux.Config{ReaskAfter: mux.Never})
+		m.Stop()
+		settled := m.Container("c1").Ask(codec.ListTools, nil, &call{done: make(chan struct{}, 1)})
+		c := &call{done: make(chan struct{}, 1)}
+		left := make(chan ending, 1)
+		go func() { left <- c.abandon(settled, callCancelled) }()
+		synctest.Wait()
+		select {
+		case <-left:
+			t.Fatal("did not wait for the answer")
+		default:
+		}
+		c.done <- struct{}{}
+		if how := <-left; how != callSettled {
+			t.Errorf("ended with %v, want %v", how, callSettled)
+		}
+	})
+}
+
+// TestLateCancelDoesNotReachTheNextCall cancels a call that has its answer already.
+func TestLateCancelDoesNotReachTheNextCall(t *testing.T) {
+	c := takeCall(nil, nil)
+	c.tell(callCancelled)
+	c.release()
+	if len(c.told) != 0 {
+		t.Error("the next call that uses it is told of the cancel")
+	}
 }
 
 // TestPipelinedRequestsAreAnsweredInOrder sends three requests in one write.

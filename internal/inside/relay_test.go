@@ -113,7 +113,7 @@ func TestDuplicateIDInFlightIsRefused(t *testing.T) {
 	// Once answered the id is free again: reuse is not ours to judge.
 	third := s.start(body)
 	p.result(p.next(), `{"content":[3]}`)
-	third.wait(200)
+	third.wait(200).is(200, `{"jsonrpc":"2.0","id":"a/b","result":{"content":[3]}}`)
 }
 
 // TestManyCallsInFlight has 300 calls of three sessions wait together, all with
@@ -244,7 +244,7 @@ func TestCallIsAskedBeforeAServerIsThere(t *testing.T) {
 	awaitWaiting(t, w.mux, 1)
 	p := w.provide("c1")
 	p.result(p.next(), `{"tools":[]}`)
-	reply.wait(200)
+	reply.wait(200).is(200, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)
 }
 
 // awaitWaiting waits until so many asks wait for a connection.

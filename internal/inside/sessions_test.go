@@ -101,7 +101,7 @@ func TestSessionIsUsedByALongCall(t *testing.T) {
 	a := p.next()
 	w.clock.pass(100 * time.Hour)
 	p.result(a, `{"content":[]}`)
-	reply.wait(200)
+	reply.wait(200).is(200, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 	w.clock.pass(59 * time.Minute)
 	s.send(pingBody).is(200, "")
 }
@@ -124,6 +124,9 @@ func TestSessionUnseenCountsAsUsedWhenTheProcessBegan(t *testing.T) {
 	if w.mux.Lookup("c1") != nil {
 		t.Error("an expired session began its container")
 	}
+	// Nor is it good once another session has begun the container.
+	w.connect("c1").send(pingBody).is(200, "")
+	s.at(w).send(pingBody).is(404, notFound)
 }
 
 func TestTokensCannotBeForged(t *testing.T) {
@@ -145,6 +148,10 @@ func TestTokensCannotBeForged(t *testing.T) {
 		if _, ok := w.faces.verify("c1", []byte(forged)); ok {
 			t.Errorf("%q counts as a session id", forged)
 		}
+	}
+	unserved, _ := w.faces.mint("c1", newest+1)
+	if _, ok := w.faces.verify("c1", []byte(unserved)); ok {
+		t.Error("a session of a revision that we do not serve is good")
 	}
 	// The id's length is part of what is signed: no id can borrow from its session.
 	if _, ok := w.faces.verify("c", []byte(s.token)); ok {

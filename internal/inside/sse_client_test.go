@@ -32,8 +32,18 @@ func (s *mcpSession) listen(extra ...string) *eventStream {
 	return s.adopt(s.w.raw(getHead(s.path, s.token, extra...)))
 }
 
-// adopt reads the head of the stream that conn has asked for.
+// adopt reads the stream that conn has asked for up to its first comment.
 func (s *mcpSession) adopt(conn net.Conn) *eventStream {
+	s.w.t.Helper()
+	e := s.readHead(conn)
+	if got := e.block(); got != ": open" {
+		s.w.t.Fatalf("the stream began with %q", got)
+	}
+	return e
+}
+
+// readHead reads the head of the stream that conn has asked for.
+func (s *mcpSession) readHead(conn net.Conn) *eventStream {
 	s.w.t.Helper()
 	e := &eventStream{t: s.w.t, conn: conn, in: bufio.NewReader(conn)}
 	var err error
@@ -46,9 +56,6 @@ func (s *mcpSession) adopt(conn net.Conn) *eventStream {
 		s.w.t.Fatalf("GET: %d %s", e.head.StatusCode, body)
 	}
 	e.in = bufio.NewReader(e.head.Body)
-	if got := e.block(); got != ": open" {
-		s.w.t.Fatalf("the stream began with %q", got)
-	}
 	return e
 }
 

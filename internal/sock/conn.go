@@ -91,10 +91,9 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 }
 
 // Departed reports, without waiting and without reading anything, that the peer
-// has ended its half or reset the connection, or that we closed ours. It is
-// false while bytes of the peer are unread, and where there is no socket to look
-// at. A reset seen here may reach a concurrent Read as io.EOF: the kernel tells
-// it once.
+// has ended its half or reset the connection, or that we closed ours. Unread
+// bytes do not hide it on Linux; elsewhere they may hide an ended half. It is
+// false where there is no socket to look at.
 func (c *Conn) Departed() bool {
 	raw := c.transport()
 	if raw == nil {

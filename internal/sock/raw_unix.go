@@ -27,7 +27,7 @@ func readSocket(fd uintptr, p []byte) (int, error) {
 	}
 }
 
-// writeTry and peek carry a call's arguments into a callback that was made once.
+// writeTry carries a call's arguments into a callback that was made once.
 type writeTry struct {
 	head, body []byte
 	n          int
@@ -77,40 +77,25 @@ func (t *writeTry) write(fd uintptr) bool {
 	}
 }
 
-type peek struct {
+// departure carries one look at a connection into a callback that was made once.
+type departure struct {
 	gone    bool
-	b       [1]byte
+	poll    [1]unix.PollFd
 	attempt func(fd uintptr)
 }
 
-var peeks = sync.Pool{New: func() any {
-	p := new(peek)
-	p.attempt = p.look
-	return p
+var departures = sync.Pool{New: func() any {
+	d := new(departure)
+	d.attempt = d.look
+	return d
 }}
 
 // departed goes through Control: a parked reader holds the lock that Read takes.
 func departed(raw syscall.RawConn) bool {
-	p := peeks.Get().(*peek)
-	p.gone = false
-	err := raw.Control(p.attempt)
-	gone := p.gone || err != nil
-	peeks.Put(p)
+	d := departures.Get().(*departure)
+	err := raw.Control(d.attempt)
+	gone := d.gone || err != nil
+	d.gone = false
+	departures.Put(d)
 	return gone
-}
-
-func (p *peek) look(fd uintptr) {
-	for {
-		n, err := peekSocket(fd, &p.b)
-		switch err {
-		case nil:
-			p.gone = n == 0
-		case unix.EINTR:
-			continue
-		case unix.EAGAIN:
-		default:
-			p.gone = true
-		}
-		return
-	}
 }

@@ -192,6 +192,22 @@ func TestW6_EndsWithoutACloseAreAbrupt(t *testing.T) {
 	})
 }
 
+// A peer that ended its half, and reads nothing, holds no goroutine of ours.
+func TestW6_AnAbruptEndEndsTheWriteUnderWay(t *testing.T) {
+	bothRoles(t, func(t *testing.T, cfg *Config) {
+		c, p, r := served(t, cfg)
+		c.Append(nil, make([]byte, 32<<20))
+		c.Flush()
+		p.FIN()
+		r.abrupt(t, 0)
+		until(t, "the writer's end", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return !c.writing
+		})
+	})
+}
+
 // A peer that takes its time with what we sent before still gets our Close.
 func TestW6_OurAnswerToACloseFollowsWhatIsQueued(t *testing.T) {
 	bothRoles(t, func(t *testing.T, cfg *Config) {

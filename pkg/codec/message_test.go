@@ -108,6 +108,9 @@ func TestD2_MessagesRefused(t *testing.T) {
 	f(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","n\u0061me":"b"}}`, "1")
 	f(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{},"_meta":{}}}`, "1")
 	f(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"uri":"a","uri":"a"}}`, "1")
+	for _, name := range []string{"requestId", "progressToken", "protocolVersion"} {
+		f(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"`+name+`":"a","`+name+`":"a"}}`, "1")
+	}
 }
 
 func TestD2_MessageThatIsNotJSON(t *testing.T) {

@@ -2,8 +2,10 @@ package mux
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -279,15 +281,24 @@ func TestG4_OneContainerNeitherSeesNorSlowsAnother(t *testing.T) {
 }
 
 func TestG5_ContainerBeginsOnceAndIsTheSameForAll(t *testing.T) {
-	sinks := 0
-	m := newMux(Config{NewSink: func(string) Sink { sinks++; return &fakeSink{} }}, 64, 64)
+	got := make([]*Container, 16)
+	sinks, asking := 0, atomic.Int32{}
+	m := newMux(Config{NewSink: func(string) Sink {
+		for int(asking.Load()) < len(got) { // the others find no container, too
+			runtime.Gosched()
+		}
+		sinks++
+		return &fakeSink{}
+	}}, 64, 64)
 	if m.Lookup("a") != nil {
 		t.Fatal("Lookup began a container")
 	}
 	var all sync.WaitGroup
-	got := make([]*Container, 16)
 	for i := range got {
-		all.Go(func() { got[i] = m.Container("a") })
+		all.Go(func() {
+			asking.Add(1)
+			got[i] = m.Container("a")
+		})
 	}
 	all.Wait()
 	for _, c := range got {

@@ -122,6 +122,10 @@ func TestEveryConcurrentCallOfManyContainersIsExecutedOnceAndAnsweredToItsCaller
 		id := fmt.Sprintf("c%d", i)
 		startAnswer(t, g, id, upstream.Config{URL: url})
 		sessions[i] = connect(t, g, id, nil)
+		// The first ask has answer open its session with the server: not all 50 at once, and not amid 2,500 calls.
+		if _, err := sessions[i].ListTools(deadline(t), nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx := deadline(t)
 	var ended sync.WaitGroup
