@@ -76,11 +76,13 @@ func (g *Gateway) wire() error {
 		return err
 	}
 	g.outside.server = outside.New(outside.Config{
-		Mux:        g.mux,
-		MaxMessage: g.config.MaxMessage,
-		Ping:       g.config.Ping,
-		Observer:   g.ops,
-		Logger:     g.log,
+		Mux:         g.mux,
+		MaxMessage:  g.config.MaxMessage,
+		Ping:        g.config.Ping,
+		AllowOrigin: g.config.AllowOrigin,
+		Loopback:    onLoopback(g.outside.bound),
+		Observer:    g.ops,
+		Logger:      g.log,
 	})
 	g.inside.server = insideHandler
 	g.watch.server = g.ops

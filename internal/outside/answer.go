@@ -57,7 +57,7 @@ func (h *Handler) openAnswer(u upgrade, conn *sock.Conn, early []byte, lost erro
 		return
 	}
 	s.path = path
-	h.observer.SocketOpened(path.Kind().Name())
+	h.opened(path.Kind().Name(), u.container)
 	if lost != nil || writeAll(conn, u.switching.B) != nil {
 		s.conn.Cut()
 		return
@@ -94,7 +94,7 @@ func (s *answer) Message(b *codec.Buffer) *wsock.Violation {
 
 // Ended implements wsock.Handler.
 func (s *answer) Ended(e wsock.Ending) {
-	defer s.handler.ended(&s.member, s.path.Kind().Name(), e)
+	defer s.handler.ended(&s.member, s.path.Kind().Name(), s.path.Container().ID(), e)
 	var message []byte
 	if s.first != nil {
 		defer s.first.Release()

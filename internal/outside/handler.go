@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/internal/wsock"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
@@ -55,6 +56,11 @@ type Config struct {
 	// Ping is how often a quiet socket is pinged (protocol W4), and a quiet list
 	// of containers kept alive (G6). 0 or less: never.
 	Ping time.Duration
+	// AllowOrigin lists the origins, such as https://example.com, whose pages may
+	// play the server. Loopback says that the listener is on loopback: pages of
+	// this machine may then, and others not even by this machine's name.
+	AllowOrigin []string
+	Loopback    bool
 	// Observer may be nil.
 	Observer Observer
 	// Logger may be nil: slog.Default.
@@ -69,6 +75,8 @@ type Handler struct {
 	log      *slog.Logger
 	http     *fasthttp.Server
 	sockets  wsock.Config
+	origins  origin.Policy
+	loopback bool
 	unread   int // most changes that may wait on one list of containers
 	roster   roster
 
@@ -84,6 +92,8 @@ func New(config Config) *Handler {
 		mux:       config.Mux,
 		observer:  config.Observer,
 		log:       config.Logger,
+		origins:   origin.New(config.AllowOrigin, config.Loopback),
+		loopback:  config.Loopback,
 		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),
 		stopping:  make(chan struct{}),

@@ -6,18 +6,23 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/internal/wsock"
 )
 
 // judge finds what a request's shape says, in the order of protocol W8: the
-// path, the method, the upgrade, which only the list of containers does not need. What is returned is borrowed from the header.
-// The reason is "" when only the state can still refuse it.
-func judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, cause error) {
+// path, the method, who sends it, the upgrade, which only the list of containers
+// does not need. What is returned is borrowed from the header. The reason is ""
+// when only the state can still refuse it.
+func (h *Handler) judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, cause error) {
 	if t, r = parseTarget(header.RequestURI()); r != "" {
 		return t, nil, r, nil
 	}
 	if !header.IsGet() {
 		return t, nil, ReasonMethod, nil
+	}
+	if !h.allows(header) {
+		return t, nil, ReasonOrigin, nil
 	}
 	if hasBody(header) {
 		return t, nil, ReasonBody, nil
@@ -33,6 +38,15 @@ func judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, caus
 		return t, nil, ReasonUpgrade, err
 	}
 	return t, key, "", nil
+}
+
+// allows keeps web pages from playing the server: a browser opens WebSockets
+// across origins for any of them. Some libraries for programs send an Origin
+// too, that of the URL they were given; a page can do that by rebinding a name
+// to loopback, so there it has to be a name of this machine.
+func (h *Handler) allows(header *fasthttp.RequestHeader) bool {
+	from := header.Peek(fasthttp.HeaderOrigin)
+	return len(from) == 0 || h.origins.Allow(from) || !h.loopback && origin.Same(from, header.Host())
 }
 
 var errHTTP11 = errors.New("the request is not HTTP/1.1")
@@ -59,7 +73,7 @@ func hasBody(header *fasthttp.RequestHeader) bool { return len(header.Peek(bodyM
 // connection handed over.
 func (h *Handler) handle(ctx *fasthttp.RequestCtx) {
 	defer h.recovered(panicRequest, func() { h.refuse(ctx, ReasonPanic, nil) })
-	t, key, reason, cause := judge(&ctx.Request.Header)
+	t, key, reason, cause := h.judge(&ctx.Request.Header)
 	// Without a response of fasthttp's the hijack handler is not skipped for
 	// "Connection: close", nor for a response that cannot be written.
 	switch {

@@ -19,6 +19,7 @@ const (
 	ReasonUnknownPath    Reason = "unknown-path"
 	ReasonBadContainer   Reason = "bad-container"
 	ReasonMethod         Reason = "method"
+	ReasonOrigin         Reason = "origin"
 	ReasonBody           Reason = "body"
 	ReasonUpgrade        Reason = "no-upgrade"
 	ReasonUnknownChannel Reason = "unknown-channel"
@@ -47,6 +48,8 @@ var refusals = [...]refusal{
 	{reason: ReasonMethod, status: http.StatusMethodNotAllowed,
 		text:    "this path is opened with GET, and with a WebSocket upgrade unless it is /containers",
 		headers: [][2]string{{"Allow", http.MethodGet}}},
+	{reason: ReasonOrigin, status: http.StatusForbidden,
+		text: "web pages may not play the server: this Origin is not allowed (name it with --allow-origin)"},
 	{reason: ReasonBody, status: http.StatusBadRequest,
 		text: "a GET has no body here: send no Content-Length and no Transfer-Encoding"},
 	{reason: ReasonUpgrade, status: http.StatusUpgradeRequired,

@@ -68,6 +68,38 @@ func TestW8_ThenTheMethod(t *testing.T) {
 	}
 }
 
+func TestW8_ThenWhoSendsIt(t *testing.T) {
+	for _, c := range []struct {
+		loopback bool
+		origin   string
+		refused  bool
+	}{
+		{true, "http://evil.example", true},
+		{true, "http://gateway.example:14979", true}, // the very Host: a page can rebind its name
+		{true, "null", true},
+		{true, "http://localhost:3000", false},
+		{true, "https://app.example.com", false},
+		{false, "http://evil.example", true},
+		{false, "http://localhost:3000", true},
+		{false, "http://gateway.example:14979", false}, // as some libraries for programs send it
+		{false, "https://app.example.com", false},
+	} {
+		w := begin(t, func(s *setup) {
+			s.config.Loopback, s.config.AllowOrigin = c.loopback, []string{"https://app.example.com"}
+		})
+		targets := []string{"/requests", "/mcp/call-tool/1"}
+		if c.refused {
+			targets = append(targets, "/containers")
+		}
+		for _, target := range targets {
+			got := w.raw("GET " + target + " HTTP/1.1\r\nHost: gateway.example:14979\r\nOrigin: " + c.origin + "\r\n\r\n")
+			if refused := got.StatusCode == http.StatusForbidden; refused != c.refused {
+				t.Errorf("%s from %s, listener on loopback %t: %d", target, c.origin, c.loopback, got.StatusCode)
+			}
+		}
+	}
+}
+
 func TestW8_ThenTheUpgrade(t *testing.T) {
 	w := begin(t)
 	p := w.provider("default") // /requests would be 409

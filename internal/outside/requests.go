@@ -50,7 +50,7 @@ func (h *Handler) openRequests(u upgrade, conn *sock.Conn, early []byte, lost er
 		s.conn.Cut()
 		return
 	}
-	h.observer.SocketOpened(RequestsLabel)
+	h.opened(RequestsLabel, u.container)
 	serving := false
 	defer func() {
 		if !serving {
@@ -102,7 +102,7 @@ func (s *requests) Message(b *codec.Buffer) *wsock.Violation {
 
 // Ended implements wsock.Handler.
 func (s *requests) Ended(e wsock.Ending) {
-	defer s.handler.ended(&s.member, RequestsLabel, e)
+	defer s.handler.ended(&s.member, RequestsLabel, s.claim.Container().ID(), e)
 	s.claim.Detach()
 }
 

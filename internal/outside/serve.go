@@ -162,11 +162,23 @@ func (h *Handler) cut(lingering []*member) {
 	}
 }
 
+// opened counts a socket of a container, and logs it.
+func (h *Handler) opened(label, container string) {
+	h.observer.SocketOpened(label)
+	if h.log.Enabled(context.Background(), slog.LevelDebug) {
+		h.log.Debug("a socket opened", "listener", Listener, "container", container, "path", label)
+	}
+}
+
 // ended takes a socket that has ended off the roster.
-func (h *Handler) ended(m *member, label string, e wsock.Ending) {
+func (h *Handler) ended(m *member, label, container string, e wsock.Ending) {
 	h.observer.SocketClosed(label)
-	if !e.Clean && h.log.Enabled(context.Background(), slog.LevelDebug) {
-		h.log.Debug("a socket ended abruptly", "listener", Listener, "path", label, "cause", e.Cause)
+	if h.log.Enabled(context.Background(), slog.LevelDebug) {
+		attrs := []any{"listener", Listener, "container", container, "path", label, "clean", e.Clean}
+		if e.Cause != nil {
+			attrs = append(attrs, "cause", e.Cause)
+		}
+		h.log.Debug("a socket ended", attrs...)
 	}
 	if _, violation := e.Cause.(*wsock.Violation); violation {
 		h.roster.linger(m)

@@ -10,6 +10,15 @@ type Caller interface {
 	Settle(s Settlement)
 }
 
+// Leaver is a Caller that can tell by itself that it has gone. It is asked right
+// before an ask that has waited is announced, so that a departure which nobody
+// has noticed yet is one all the same (protocol R7, A10).
+type Leaver interface {
+	// Gone is called under a lock, from any goroutine, until Settle is called or
+	// Leave or Cancel has returned. It must not block and must not call back.
+	Gone() bool
+}
+
 // Ask is one ask of kinds 0 to 3, or a container's resident notifications ask.
 // All methods may be called concurrently.
 type Ask struct {
@@ -57,11 +66,7 @@ func (a *Ask) depart(how Outcome) (gone bool, unserved Socket) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.caller != nil {
-		a.departed, a.caller, a.payload = true, nil, nil
-		c.mux.counters.settled[a.kind][how].Add(1)
-		if a.state == stateWaiting || a.state == stateParked {
-			a.finishLocked()
-		}
+		a.departLocked(how)
 	}
 	if a.departed && how == Cancelled && !a.cancelled {
 		a.cancelled = true
@@ -70,6 +75,25 @@ func (a *Ask) depart(how Outcome) (gone bool, unserved Socket) {
 		}
 	}
 	return a.departed, unserved
+}
+
+// departLocked is the departure of a caller that is still owed an outcome.
+func (a *Ask) departLocked(how Outcome) {
+	a.departed, a.caller, a.payload = true, nil, nil
+	a.container.mux.counters.settled[a.kind][how].Add(1)
+	if a.state == stateWaiting || a.state == stateParked {
+		a.finishLocked()
+	}
+}
+
+// abandonedLocked finds out whether the caller has gone unnoticed, which ends a.
+func (a *Ask) abandonedLocked() bool {
+	l, ok := a.caller.(Leaver)
+	if !ok || !l.Gone() {
+		return false
+	}
+	a.departLocked(Left)
+	return true
 }
 
 // announceLocked puts a on the live connection under a fresh channel, and

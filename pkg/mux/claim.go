@@ -66,6 +66,9 @@ func (c *Container) tryClaim() (cl *Claim, holder Line, forgotten bool) {
 	return c.claim, nil, false
 }
 
+// Container returns the container whose claim this is.
+func (cl *Claim) Container() *Container { return cl.container }
+
 // Attach makes the claim live, once: all that waits is announced on l, in the
 // order of protocol N1 and R7, and asks made from now on follow. It does not
 // flush: what it announced is to go out with the 101, in one write.
@@ -83,7 +86,7 @@ func (cl *Claim) Attach(l Line) {
 		c.resident.announceLocked(l)
 	}
 	for a := range c.asks.all {
-		if a.state == stateWaiting {
+		if a.state == stateWaiting && !a.abandonedLocked() {
 			a.announceLocked(l)
 		}
 	}

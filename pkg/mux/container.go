@@ -80,15 +80,20 @@ func (c *Container) admit(a *Ask) (line Line, stopped, forgotten bool) {
 	return line, false, false
 }
 
-// stop ends every ask and returns the callers that are owed a Stopped.
-func (c *Container) stop() (owed []Caller) {
+// stopped is a caller that is owed a Stopped.
+type stopped struct {
+	caller    Caller
+	announced bool
+}
+
+// stop ends every ask and returns the callers that are to be told.
+func (c *Container) stop() (owed []stopped) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for a := range c.asks.all {
-		kind := a.kind
 		if caller := a.finishLocked(); caller != nil {
-			c.mux.counters.settled[kind][Stopped].Add(1)
-			owed = append(owed, caller)
+			c.mux.counters.settled[a.kind][Stopped].Add(1)
+			owed = append(owed, stopped{caller, a.generation > 0})
 		}
 	}
 	c.endResidentLocked()

@@ -54,7 +54,12 @@ func (l *fakeLine) sent() int {
 }
 
 // fakeCaller records its settlements, with answers copied: they are borrowed.
-type fakeCaller struct{ log []Settlement }
+type fakeCaller struct {
+	log  []Settlement
+	gone bool // and nobody has noticed
+}
+
+func (c *fakeCaller) Gone() bool { return c.gone }
 
 func (c *fakeCaller) Settle(s Settlement) {
 	s.Answer.Body = bytes.Clone(s.Answer.Body)

@@ -148,8 +148,8 @@ func (m *Mux) Lookup(id string) *Container {
 func (m *Mux) Stop() {
 	m.stopped.Store(true)
 	m.containers.Range(func(_ string, c *Container) bool {
-		for _, caller := range c.stop() {
-			caller.Settle(Settlement{Outcome: Stopped})
+		for _, owed := range c.stop() {
+			owed.caller.Settle(Settlement{Outcome: Stopped, Announced: owed.announced})
 		}
 		return true
 	})

@@ -27,6 +27,10 @@ type Settlement struct {
 	Answer  codec.Answer // Answered: the answer, borrowed until Settle returns
 	Err     error        // Unreadable: the decode failure (protocol D1)
 	Limit   int          // TooBig: the limit in bytes
+
+	// Announced, with Stopped: a server had been told of the ask, so that it may
+	// have been carried out.
+	Announced bool
 }
 
 // Reason is why an ask was asked again.

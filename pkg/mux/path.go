@@ -71,6 +71,9 @@ func (a *Ask) open(channel uint32, s Socket) (*Path, error) {
 // Kind returns the kind of the path's ask.
 func (p *Path) Kind() codec.Kind { return p.ask.kind }
 
+// Container returns the container whose ask this path answers.
+func (p *Path) Container() *Container { return p.ask.container }
+
 // Cancelled reports whether the ask was cancelled before the path opened: accept
 // it, and close it cleanly at once (protocol A10).
 func (p *Path) Cancelled() bool { return p.cancelled }

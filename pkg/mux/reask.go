@@ -54,6 +54,9 @@ func (a *Ask) due(cl *Claim, generation uint32) Line {
 }
 
 func (a *Ask) reaskLocked(line Line) Line {
+	if a.abandonedLocked() {
+		return nil
+	}
 	a.reasks++
 	a.announceLocked(line)
 	return line

@@ -198,6 +198,35 @@ func TestR7_LostAskWhoseCallerLeftIsNotAskedAgain(t *testing.T) {
 	w.unknown(lost[2])
 }
 
+func TestR7_AnAskIsNotAskedAgainForACallerWhoseDepartureNobodyNoticed(t *testing.T) {
+	w := begin(t)
+	cl, l := w.connect()
+	lost, broken := w.ask(codec.CallTool, "lost"), w.ask(codec.CallTool, "broken")
+	there := w.ask(codec.CallTool, "there")
+	w.open(l.all()[2]).Broke()
+	w.open(l.all()[3]).Broke()
+	lost.caller.gone, broken.caller.gone = true, true
+	for _, timer := range w.clock.timers {
+		timer.fire()
+	}
+	w.frames(l, "call-tool lost", "notifications ", "call-tool broken", "call-tool there", "call-tool there")
+	cl.Detach()
+	waiting := w.ask(codec.CallTool, "waiting")
+	waiting.caller.gone = true
+	_, l = w.connect()
+	w.frames(l, "notifications ", "call-tool there")
+	for _, e := range []exchange{lost, broken, waiting} {
+		w.unsettled(e)
+		if !e.Leave() {
+			t.Error("Leave of an ask that was abandoned: false, but Settle was never called")
+		}
+	}
+	w.unsettled(there)
+	if s := w.m.Stats(); s.Settled[codec.CallTool][Left] != 3 || s.Waiting != 0 || s.Announced != 1 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
 func TestR8_AskWhosePathIsOpenLivesOnWhenRequestsEnds(t *testing.T) {
 	w := begin(t)
 	cl, l := w.connect()

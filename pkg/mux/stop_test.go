@@ -19,7 +19,9 @@ func TestStop_SettlesEveryAskAndLeavesNoTimer(t *testing.T) {
 	w.m.Stop()
 	w.m.Stop()
 	for _, e := range []exchange{open, announced, broken} {
-		w.settled(e, Stopped)
+		if !w.settled(e, Stopped).Announced {
+			t.Error("an ask that a server heard of was settled as one that none did")
+		}
 		if e.Leave() {
 			t.Fatal("Leave after Stop: true, but Settle was called")
 		}
@@ -36,7 +38,9 @@ func TestStop_SettlesEveryAskAndLeavesNoTimer(t *testing.T) {
 	}
 
 	late := w.ask(codec.CallTool, "e")
-	w.settled(late, Stopped)
+	if w.settled(late, Stopped).Announced {
+		t.Error("an ask that no server heard of was settled as one that a server did")
+	}
 	p.Arrived()
 	p.Closed(resultFor(codec.CallTool, "a"))
 	w.settled(open, Stopped)
