@@ -10,15 +10,19 @@ import (
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
-// defaultContainer is whose paths have no prefix (protocol G2).
-const defaultContainer = "default"
+const (
+	defaultContainer = "default" // whose paths have no prefix (protocol G2)
+	everyContainer   = "*"
+)
 
 type answerCmd struct {
 	Gateway   string   `help:"The gateway's outside listener [${default}]." default:"ws://127.0.0.1:14979" env:"GATEWAY_URL" placeholder:"URL"`
-	Container []string `help:"Container to answer for; repeatable [${default}]." default:"${default_container}" env:"GATEWAY_CONTAINER" placeholder:"ID" sep:","`
+	Container []string `help:"Container to answer for; repeatable; * is every container that the gateway lists, as they come and go [${default}]." default:"${default_container}" env:"GATEWAY_CONTAINER" placeholder:"ID" sep:","`
 
 	Upstream        string `help:"MCP server to answer from: the URL of its Streamable HTTP endpoint." env:"GATEWAY_UPSTREAM" placeholder:"URL"`
-	UpstreamCommand string `help:"MCP server to answer from: a command that speaks MCP on its standard input and output. One process per container. Quote as for a shell; nothing is expanded." env:"GATEWAY_UPSTREAM_COMMAND" placeholder:"'CMD ARG …'"`
+	UpstreamCommand string `help:"MCP server to answer from: a command that speaks MCP on its standard input and output. One process per session. Quote as for a shell; nothing is expanded." env:"GATEWAY_UPSTREAM_COMMAND" placeholder:"'CMD ARG …'"`
+
+	UpstreamSessions string `help:"Sessions with the MCP server: per-container, begun with a container's first ask, or one shared by all [${default}]." enum:"per-container,shared" default:"per-container" env:"GATEWAY_UPSTREAM_SESSIONS" placeholder:"per-container|shared"`
 }
 
 // Run answers until the world's context ends.
@@ -37,15 +41,16 @@ func (a *answerCmd) provider(w *world) (*provider, error) {
 	}
 	for i, id := range a.Container {
 		switch {
-		case id == "*":
-			return nil, fmt.Errorf("--container: %q (all containers) is not served yet: name each with a --container of its own", id)
+		case id == everyContainer && len(a.Container) == 1:
+		case id == everyContainer:
+			return nil, fmt.Errorf("--container: %q is every container: name no other", id)
 		case !mux.ValidID([]byte(id)):
 			return nil, fmt.Errorf("--container: %q is no container id: 1 to 128 characters of A-Z a-z 0-9 . _ -, not starting with a dot", id)
 		case slices.Contains(a.Container[:i], id):
 			return nil, fmt.Errorf("--container: %q is named twice: a container has one server at a time", id)
 		}
 	}
-	p := &provider{gateway: a.Gateway, containers: a.Container, upstream: a.Upstream, log: w.log}
+	p := &provider{gateway: a.Gateway, containers: a.Container, upstream: a.Upstream, shared: a.UpstreamSessions == "shared", log: w.log}
 	switch {
 	case a.Upstream == "" && a.UpstreamCommand == "":
 		return nil, errors.New("--upstream or --upstream-command is missing: name the MCP server to answer from")

@@ -41,6 +41,33 @@ func TestAnswerServesEachContainerThatIsNamed(t *testing.T) {
 	gateway.end(t)
 }
 
+func TestAnswerServesEveryContainerThereIs(t *testing.T) {
+	for _, sessions := range []string{"per-container", "shared"} {
+		t.Run(sessions, func(t *testing.T) {
+			gateway, outside, inside, _ := serveOnFreePorts(t)
+			server, err := startDemoServer(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			answering := begin(t, "answer", "--gateway", "ws://"+outside, "--container", "*", "--upstream", server.url, "--upstream-sessions", sessions)
+			for _, id := range []string{"red", "green", "blue"} {
+				showThrough(t, inside, id)
+			}
+			// Whichever side ends first.
+			if sessions == "shared" {
+				gateway.end(t)
+			}
+			answering.end(t)
+			if err := server.close(); err != nil {
+				t.Error(err)
+			}
+			if sessions != "shared" {
+				gateway.end(t)
+			}
+		})
+	}
+}
+
 func TestAnswerStartsACommandForAContainer(t *testing.T) {
 	gateway, outside, inside, _ := serveOnFreePorts(t)
 	executable, err := os.Executable()

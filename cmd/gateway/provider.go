@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -10,25 +11,47 @@ import (
 	"github.com/diverge-network/gateway/pkg/answer/upstream"
 )
 
-// provider answers for some containers from one MCP server, with a session of its own for each.
+// provider answers for containers from one MCP server.
 type provider struct {
 	gateway    string
-	containers []string
+	containers []string // everyContainer alone: all that the gateway lists
 	upstream   string   // URL; "": command
 	command    []string // program and arguments
+	shared     bool     // one session with the MCP server, not one for each container
 	log        *slog.Logger
 }
 
-// run answers until ctx ends, and returns when everything it began has ended. An error of one container ends them all: it is
-// about the configuration, and true of every one.
+// source makes what answers a container, as answer.Fleet has it.
+type source func(container string) (h answer.Handler, release func(), err error)
+
+// run answers until ctx ends, and returns when everything it began has ended.
 func (p *provider) run(ctx context.Context) error {
+	from := source(p.session)
+	if p.shared {
+		shared, err := upstream.NewShared(p.config(p.log))
+		if err != nil {
+			return err
+		}
+		defer p.close(shared, p.log)
+		from = func(id string) (answer.Handler, func(), error) { return shared.For(id), nil, nil }
+	}
+	if p.containers[0] == everyContainer {
+		fleet := &answer.Fleet{Gateway: p.gateway, Handler: from, Logger: p.log}
+		return fleet.Run(ctx)
+	}
+	return p.answerEach(ctx, from)
+}
+
+// answerEach serves the containers that are named. An error of one ends them all: it is about the configuration, and true
+// of every one.
+func (p *provider) answerEach(ctx context.Context, from source) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := make([]error, len(p.containers))
 	var running sync.WaitGroup
 	for i, id := range p.containers {
 		running.Go(func() {
-			if failures[i] = p.answer(ctx, id); failures[i] != nil {
+			if failures[i] = p.answer(ctx, id, from); failures[i] != nil {
 				cancel()
 			}
 		})
@@ -38,19 +61,40 @@ func (p *provider) run(ctx context.Context) error {
 }
 
 // answer serves one container until ctx ends.
-func (p *provider) answer(ctx context.Context, id string) (err error) {
+func (p *provider) answer(ctx context.Context, id string, from source) error {
+	h, release, err := from(id)
+	if err != nil {
+		return err
+	}
+	if release != nil {
+		defer release()
+	}
+	server := &answer.Server{Gateway: p.gateway, Container: id, Handler: h, Logger: p.log}
+	return server.Run(ctx)
+}
+
+// session is the source of a session with the MCP server for each container, begun with its first ask.
+func (p *provider) session(id string) (answer.Handler, func(), error) {
 	log := p.log.With("container", id)
-	server, err := upstream.New(upstream.Config{
+	own, err := upstream.New(p.config(log))
+	if err != nil {
+		return nil, nil, err
+	}
+	return own, func() { p.close(own, log) }, nil
+}
+
+func (p *provider) config(log *slog.Logger) upstream.Config {
+	return upstream.Config{
 		URL:     p.upstream,
 		Command: p.command,
 		Name:    "gateway-answer",
 		Version: readBuild().version,
 		Logger:  log,
-	})
-	if err != nil {
-		return err
 	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	answering := &answer.Server{Gateway: p.gateway, Container: id, Handler: server, Logger: p.log}
-	return answering.Run(ctx)
+}
+
+func (p *provider) close(session io.Closer, log *slog.Logger) {
+	if err := session.Close(); err != nil {
+		log.Warn("could not close the session with the MCP server", "error", err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,17 +36,31 @@ func (d *dials) dial(_ context.Context, url string, _ http.Header, _ *wsock.Conf
 
 // fakeSocket ends when it is closed, cleanly, or cut.
 type fakeSocket struct {
-	h    wsock.Handler
-	once sync.Once
+	h      wsock.Handler
+	once   sync.Once
+	held   atomic.Bool // a Close is not answered
+	closed atomic.Bool // by us
+
+	mu   sync.Mutex
+	sent []string
 }
 
-func (s *fakeSocket) Serve(h wsock.Handler)         { s.h = h }
-func (s *fakeSocket) Append(header, payload []byte) {}
-func (s *fakeSocket) Flush()                        {}
-func (s *fakeSocket) Pending() int                  { return 0 }
-func (s *fakeSocket) Close(uint16, string)          { s.end(wsock.Ending{Clean: true, Code: 1000}) }
-func (s *fakeSocket) Cut()                          { s.end(wsock.Ending{}) }
-func (s *fakeSocket) end(e wsock.Ending)            { s.once.Do(func() { s.h.Ended(e) }) }
+func (s *fakeSocket) Serve(h wsock.Handler) { s.h = h }
+func (s *fakeSocket) Flush()                {}
+func (s *fakeSocket) Pending() int          { return 0 }
+func (s *fakeSocket) Append(header, payload []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, string(header)+string(payload))
+}
+func (s *fakeSocket) Close(uint16, string) {
+	s.closed.Store(true)
+	if !s.held.Load() {
+		s.end(wsock.Ending{Clean: true, Code: 1000})
+	}
+}
+func (s *fakeSocket) Cut()               { s.end(wsock.Ending{}) }
+func (s *fakeSocket) end(e wsock.Ending) { s.once.Do(func() { s.h.Ended(e) }) }
 
 func (s *fakeSocket) message(b []byte) {
 	buffer := codec.GetBuffer(len(b))

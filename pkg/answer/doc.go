@@ -2,6 +2,6 @@
 // of each before anything else (so that a running tool outlives a lost connection, protocol R8), has a Handler answer
 // it, and closes the path cleanly.
 //
-// A provider fills in a Server and runs it, one per container. The subpackage upstream has a Handler that relays to a
-// real MCP server.
+// A provider fills in a Server and runs it, one per container, or a Fleet, which serves every container that a gateway
+// has. The subpackage upstream has Handlers that relay to a real MCP server.
 package answer

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
 
 	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/answer"
@@ -102,3 +104,18 @@ func (c caller) Settle(s mux.Settlement) {
 type sink chan string
 
 func (s sink) Notify(n codec.Notification) { s <- string(n.Method) }
+
+// A provider's server answers every container of a gateway, as they come and go, until it is interrupted.
+func ExampleFleet() {
+	fleet := &answer.Fleet{
+		Gateway: "ws://127.0.0.1:14979",
+		Handler: func(container string) (h answer.Handler, release func(), err error) {
+			return weather{}, func() { fmt.Println(container, "has gone") }, nil
+		},
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := fleet.Run(ctx); err != nil {
+		fmt.Println(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -20,23 +21,36 @@ const (
 // ask came on.
 func (r *run) begin(announced context.Context, ask codec.Ask, b *codec.Buffer) {
 	heard := time.Now()
-	group := &r.calls
 	if ask.Kind.Many() {
-		group = &r.streams
+		b.Release() // what it brings means nothing (protocol D3), and the path lasts
+		ask.Payload = nil
+		r.streams.Go(func() { r.beginStream(announced, ask, heard) })
+		return
 	}
-	group.Go(func() {
+	r.calls.Go(func() {
 		defer b.Release()
 		p, outcome := r.openPath(announced, ask)
 		if p != nil {
-			if ask.Kind.Many() {
-				outcome = p.notify()
-			} else {
-				outcome = p.answer(ask)
-			}
+			outcome = p.answer(ask)
 		}
-		r.count(ask.Kind, outcome, heard)
-		r.log.Debug("exchange ended", "kind", ask.Kind, "channel", ask.Channel, "outcome", outcome)
+		r.exchanged(ask, outcome, heard)
 	})
+}
+
+// beginStream opens a path of kind 4 and leaves it to a goroutine with a fresh stack: dialling makes one grow, and this
+// one stays for as long as the container does.
+func (r *run) beginStream(announced context.Context, ask codec.Ask, heard time.Time) {
+	p, outcome := r.openPath(announced, ask)
+	if p == nil {
+		r.exchanged(ask, outcome, heard)
+		return
+	}
+	r.streams.Go(func() { r.exchanged(ask, p.notify(), heard) })
+}
+
+func (r *run) exchanged(ask codec.Ask, outcome Outcome, heard time.Time) {
+	r.count(ask.Kind, outcome, heard)
+	r.log.Debug("exchange ended", "kind", ask.Kind, "channel", ask.Channel, "outcome", outcome)
 }
 
 // answer serves an open path of kinds 0 to 3: one message, then a clean close (protocol A3, A4).
@@ -73,7 +87,7 @@ func (p *path) call(ask codec.Ask) (result []byte, err error) {
 		return nil, err
 	}
 	defer p.recover(&err)
-	result, err = p.run.Handler.Answer(p.alive, ask.Kind, ask.Payload)
+	result, err = p.run.handler.Answer(p.alive, ask.Kind, ask.Payload)
 	if err == nil && len(result) == 0 {
 		err = &codec.Error{Code: codeInternal, Message: "the server has no result for " + ask.Kind.Method()}
 	}
@@ -107,7 +121,9 @@ func errorObject(err error) []byte {
 }
 
 // panicked notes a panic that was recovered: of the Handler, or of what this package does in a socket's goroutine.
-func (r *run) panicked(value any, stack []byte) {
-	r.counters.panics.Add(1)
-	r.log.Error("recovered from a panic", "panic", value, "stack", string(stack))
+func (r *run) panicked(value any, stack []byte) { r.Server.panicked(r.log, value, stack) }
+
+func (s *Server) panicked(log *slog.Logger, value any, stack []byte) {
+	s.counters.panics.Add(1)
+	log.Error("recovered from a panic", "panic", value, "stack", string(stack))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/diverge-network/gateway/internal/wsock"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -34,17 +35,17 @@ func (e *DisconnectedError) Unwrap() error { return e.Cause }
 // line is one /requests connection: it turns messages into exchanges.
 type line struct {
 	run   *run
+	began time.Time
 	heard atomic.Bool // an ask has come
 
 	alive context.Context // ends with the connection: asks that have not been opened by then are lost (protocol R7)
 	lose  context.CancelFunc
 
-	ending wsock.Ending // written before ended is closed
-	ended  chan struct{}
+	ending wsock.Ending // written in Ended
 }
 
 func newLine(r *run) *line {
-	l := &line{run: r, ended: make(chan struct{})}
+	l := &line{run: r, began: time.Now()}
 	l.alive, l.lose = context.WithCancel(r.serving)
 	return l
 }
@@ -73,5 +74,5 @@ func (l *line) Message(b *codec.Buffer) *wsock.Violation {
 func (l *line) Ended(e wsock.Ending) {
 	l.ending = e
 	l.lose()
-	close(l.ended)
+	go l.run.lost(l)
 }

@@ -1,9 +1,16 @@
 package answer
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if containers := os.Getenv(asGateway); containers != "" {
+		beGateway(containers)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

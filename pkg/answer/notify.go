@@ -39,7 +39,7 @@ func (p *path) notify() Outcome {
 
 func (p *path) listen() (err error) {
 	defer p.recover(&err)
-	return p.run.Handler.Notifications(p.alive, p.sendNotification)
+	return p.run.handler.Notifications(p.alive, p.sendNotification)
 }
 
 func (p *path) sendNotification(notification []byte) error {

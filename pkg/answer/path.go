@@ -3,7 +3,6 @@ package answer
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 
 	"github.com/diverge-network/gateway/internal/wsock"
@@ -31,9 +30,8 @@ type path struct {
 func (r *run) openPath(announced context.Context, ask codec.Ask) (*path, Outcome) {
 	url := string(codec.AppendPath([]byte(r.base), ask.Kind, ask.Channel))
 	retry := backoff.Backoff{Jitter: r.jitter}
-	level := slog.LevelWarn
-	for {
-		sock, err := r.open(r.serving, url)
+	for first := true; ; first = false {
+		sock, err := r.openAnswer(announced, ask.Kind, url)
 		if err == nil {
 			p := &path{run: r, sock: sock, ended: make(chan struct{})}
 			p.alive, p.end = context.WithCancelCause(r.serving)
@@ -48,12 +46,23 @@ func (r *run) openPath(announced context.Context, ask codec.Ask) (*path, Outcome
 		}
 		wait := retry.Next()
 		r.counters.pathFailures.Add(1)
-		r.log.Log(announced, level, "cannot open an answer path; trying again", "path", url, "wait", wait, "error", err)
-		level = slog.LevelDebug
+		r.log.Log(announced, r.alarm(first), "cannot open an answer path; trying again", "path", url, "wait", wait, "error", err)
 		if !backoff.Wait(announced, wait) {
 			return nil, Lost
 		}
 	}
+}
+
+// openAnswer makes one attempt. A path that every container has waits its turn; a call's does not, for somebody waits
+// for it, and as many as there are callers are dialled at once anyhow.
+func (r *run) openAnswer(announced context.Context, k codec.Kind, url string) (socket, error) {
+	if r.admission != nil && k.Many() {
+		if !r.admission.admitPath(announced) {
+			return nil, announced.Err()
+		}
+		defer r.admission.handshaken()
+	}
+	return r.open(r.serving, url)
 }
 
 // Message implements wsock.Handler: the gateway sends nothing on an answer path (protocol A9).

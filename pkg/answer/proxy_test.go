@@ -22,6 +22,7 @@ type proxy struct {
 	ln       net.Listener
 	requests chan *arrival // /requests
 	paths    chan *arrival // answer paths
+	lists    chan *arrival // /containers
 }
 
 type arrival struct {
@@ -35,7 +36,7 @@ func newProxy(t *testing.T) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, ln: ln, requests: make(chan *arrival, 1000), paths: make(chan *arrival, 1000)}
+	p := &proxy{t: t, ln: ln, requests: make(chan *arrival, 1000), paths: make(chan *arrival, 1000), lists: make(chan *arrival, 10)}
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		for {
@@ -51,10 +52,14 @@ func newProxy(t *testing.T) *proxy {
 		readers.Wait()
 		close(p.requests)
 		close(p.paths)
+		close(p.lists)
 		for a := range p.requests {
 			a.nc.Close()
 		}
 		for a := range p.paths {
+			a.nc.Close()
+		}
+		for a := range p.lists {
 			a.nc.Close()
 		}
 	})
@@ -68,9 +73,12 @@ func (p *proxy) arrive(nc *net.TCPConn) {
 		return
 	}
 	a := &arrival{t: p.t, nc: nc, req: req}
-	if strings.HasSuffix(req.URL.Path, "/requests") {
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/requests"):
 		p.requests <- a
-	} else {
+	case strings.HasSuffix(req.URL.Path, "/containers"):
+		p.lists <- a
+	default:
 		p.paths <- a
 	}
 }

@@ -22,71 +22,128 @@ const (
 // errStopped is the cause with which Run ends what still runs.
 var errStopped = errors.New("the server stopped")
 
-// run is one call of Server.Run. It owns every goroutine: listen runs in Run's own, the exchanges are counted in calls
-// and streams, and a socket's reader ends with its Ended, which the owner of the socket waits for.
+// run serves one container, from start to end. It owns every goroutine: listen and lost are counted in lines, the
+// exchanges in calls and streams, and a socket's reader ends with its Ended, which the owner of the socket waits for.
+// While /requests is open and nothing is asked, only that socket's reader is there.
 type run struct {
 	*Server
-	base   string
-	log    *slog.Logger
-	socket *wsock.Config
+	handler   Handler
+	base      string
+	log       *slog.Logger
+	socket    *wsock.Config
+	admission admission // nil: dial at any time
+	hush      *hush     // nil: alone, and heard
 
-	serving context.Context // lives until the drain is over; every path and handler call hangs on it
-	stop    context.CancelCauseFunc
-	calls   sync.WaitGroup // exchanges of kinds 0 to 3
-	streams sync.WaitGroup // exchanges of kind 4
+	listening context.Context // ends when /requests shall be closed
+	serving   context.Context // lives until the drain is over; every path and handler call hangs on it
+	stop      context.CancelCauseFunc
+	lines     sync.WaitGroup // one, until listening has ended and /requests with it
+	calls     sync.WaitGroup // exchanges of kinds 0 to 3
+	streams   sync.WaitGroup // exchanges of kind 4
+
+	// Of listen and lost, which take turns.
+
+	retry   backoff.Backoff
+	failing bool // the last attempt failed
+
+	mu       sync.Mutex // a leaf, but for the socket's own locks
+	requests socket     // the /requests connection; nil: none
 }
 
-// listen holds the /requests connection until ctx ends. No exchange begins after it has returned.
-func (r *run) listen(ctx context.Context) {
-	retry := backoff.Backoff{Jitter: r.jitter}
-	failing := false
-	for ctx.Err() == nil {
-		sock, err := r.open(ctx, r.base+"/requests")
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			r.counters.dialFailures.Add(1)
-			wait := retry.Next()
-			level := slog.LevelDebug
-			if !failing {
-				level = slog.LevelWarn
-			}
-			failing = true
-			r.log.Log(ctx, level, "cannot listen for asks; trying again", "url", r.base+"/requests", "wait", wait, "error", err)
-			r.disconnected(err)
-			backoff.Wait(ctx, wait)
-			continue
-		}
-		failing = false
-		began := time.Now()
-		l := newLine(r)
-		r.counters.connections.Add(1)
-		r.counters.connected.Store(true)
-		if r.Hooks.Connected != nil {
-			r.Hooks.Connected()
-		}
-		r.log.Info("listening for asks", "url", r.base+"/requests")
-		sock.Serve(l)
-		select {
-		case <-l.ended:
-		case <-ctx.Done():
-			finish(sock, l.ended)
-		}
-		r.counters.connected.Store(false)
-		if ctx.Err() != nil {
-			r.log.Info("stopped listening for asks")
-			r.disconnected(nil)
+// admission has the sockets that every container of a fleet has opened in turn. What waits for it returns false when
+// ctx has ended, and calls handshaken otherwise, once it is over.
+type admission interface {
+	admitLine(ctx context.Context) bool
+	admitPath(ctx context.Context) bool
+	handshaken()
+}
+
+// start begins to listen. The run's fields down to hush are set.
+func (r *run) start(listening context.Context) {
+	r.listening = listening
+	r.serving, r.stop = context.WithCancelCause(context.WithoutCancel(listening))
+	r.retry.Jitter = r.jitter
+	r.lines.Add(1)
+	go r.listen()
+}
+
+// end finishes what start began, once listening has ended.
+func (r *run) end() {
+	r.silence()
+	r.drain()
+}
+
+// listen opens the /requests connection and leaves it to itself: when it ends, lost goes on from there.
+func (r *run) listen() {
+	for r.listening.Err() == nil {
+		sock, err := r.openLine()
+		if err == nil {
+			r.attach(sock)
 			return
 		}
-		if l.heard.Load() || time.Since(began) >= settled {
-			retry.Reset()
+		if r.listening.Err() != nil {
+			break
 		}
-		wait := retry.Next()
-		r.log.Warn("the connection for asks ended; opening it again", "clean", l.ending.Clean, "code", l.ending.Code, "wait", wait, "error", l.ending.Cause)
-		r.disconnected(&DisconnectedError{Clean: l.ending.Clean, Code: l.ending.Code, Cause: l.ending.Cause})
-		backoff.Wait(ctx, wait)
+		r.counters.dialFailures.Add(1)
+		wait := r.retry.Next()
+		r.log.Log(r.listening, r.alarm(!r.failing), "cannot listen for asks; trying again",
+			"url", r.base+"/requests", "wait", wait, "error", err)
+		r.failing = true
+		r.disconnected(err)
+		backoff.Wait(r.listening, wait)
 	}
+	r.lines.Done()
+}
+
+func (r *run) attach(sock socket) {
+	r.failing = false
+	r.counters.connections.Add(1)
+	r.counters.connected.Add(1)
+	if r.Hooks.Connected != nil {
+		r.Hooks.Connected()
+	}
+	r.log.Log(r.listening, r.calm(), "listening for asks", "url", r.base+"/requests")
+	r.mu.Lock()
+	r.requests = sock
+	sock.Serve(newLine(r))
+	r.mu.Unlock()
+	if r.listening.Err() != nil { // silence may have come before there was anything to close
+		sock.Close(1000, "")
+	}
+}
+
+// lost takes over when a /requests connection has ended.
+func (r *run) lost(l *line) {
+	r.mu.Lock()
+	r.requests = nil
+	r.mu.Unlock()
+	r.counters.connected.Add(-1)
+	if r.listening.Err() != nil {
+		r.log.Log(r.listening, r.calm(), "stopped listening for asks")
+		r.disconnected(nil)
+		r.lines.Done()
+		return
+	}
+	if l.heard.Load() || time.Since(l.began) >= settled {
+		r.retry.Reset()
+	}
+	wait := r.retry.Next()
+	r.log.Log(r.listening, r.alarm(true), "the connection for asks ended; opening it again",
+		"clean", l.ending.Clean, "code", l.ending.Code, "wait", wait, "error", l.ending.Cause)
+	r.disconnected(&DisconnectedError{Clean: l.ending.Clean, Code: l.ending.Code, Cause: l.ending.Cause})
+	backoff.Wait(r.listening, wait)
+	r.listen()
+}
+
+// silence closes /requests cleanly, once listening has ended. No exchange begins after it has returned.
+func (r *run) silence() {
+	r.mu.Lock()
+	sock := r.requests
+	r.mu.Unlock()
+	if sock != nil {
+		sock.Close(1000, "")
+	}
+	r.lines.Wait()
 }
 
 // drain gives running calls a last chance, then ends everything. The notifications path goes last: what a running
@@ -107,6 +164,16 @@ func (r *run) disconnected(err error) {
 	if r.Hooks.Disconnected != nil {
 		r.Hooks.Disconnected(err)
 	}
+}
+
+func (r *run) openLine() (socket, error) {
+	if r.admission != nil {
+		if !r.admission.admitLine(r.listening) {
+			return nil, r.listening.Err()
+		}
+		defer r.admission.handshaken()
+	}
+	return r.open(r.listening, r.base+"/requests")
 }
 
 func (r *run) open(ctx context.Context, url string) (socket, error) {

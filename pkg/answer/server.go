@@ -65,53 +65,60 @@ type socket interface {
 // calls: their contexts end, and their paths end without a Close, so that the gateway asks another server (protocol A5)
 // instead of telling the caller that the ask was not served. It returns when every call of the Handler has returned.
 func (s *Server) Run(ctx context.Context) error {
-	base, err := s.base()
+	if s.Handler == nil {
+		return errors.New("answer: Server.Handler is not set")
+	}
+	base, err := baseURL("Server", s.Gateway)
 	if err != nil {
 		return err
 	}
-	r := &run{
-		Server: s,
-		base:   base,
-		log:    s.Logger,
-	}
-	if r.log == nil {
-		r.log = slog.Default()
-	}
+	log := s.logger()
 	if s.Container != "" {
-		r.log = r.log.With("container", s.Container)
+		if !validID(s.Container) {
+			return fmt.Errorf("answer: Server.Container %q is not 1 to 128 characters of A-Z a-z 0-9 . _ -, not starting with a dot", s.Container)
+		}
+		base = containerURL(base, s.Container)
+		log = log.With("container", s.Container)
 	}
-	r.socket = &wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS, OnPanic: r.panicked}
-	if r.socket.MaxMessage == 0 {
-		r.socket.MaxMessage = DefaultMaxMessage
-	}
-	r.serving, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	r.listen(ctx)
-	r.drain()
+	r := &run{Server: s, handler: s.Handler, base: base, log: log, socket: s.sockets(log)}
+	r.start(ctx)
+	<-ctx.Done()
+	r.end()
 	return nil
 }
 
-// base is the URL that the protocol's paths are appended to.
-func (s *Server) base() (string, error) {
-	u, err := url.Parse(s.Gateway)
-	switch {
-	case s.Handler == nil:
-		return "", errors.New("answer: Server.Handler is not set")
-	case err != nil:
-		return "", fmt.Errorf("answer: Server.Gateway: %w", err)
-	case u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "":
-		return "", fmt.Errorf("answer: Server.Gateway %q is not a ws:// or wss:// URL, such as ws://127.0.0.1:14979", s.Gateway)
-	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("answer: Server.Gateway %q has a query or a fragment: paths are appended to it", s.Gateway)
+func (s *Server) logger() *slog.Logger {
+	if s.Logger != nil {
+		return s.Logger
 	}
-	base := strings.TrimRight(s.Gateway, "/")
-	if s.Container == "" {
-		return base, nil
-	}
-	if !validID(s.Container) {
-		return "", fmt.Errorf("answer: Server.Container %q is not 1 to 128 characters of A-Z a-z 0-9 . _ -, not starting with a dot", s.Container)
-	}
-	return base + "/containers/" + s.Container, nil
+	return slog.Default()
 }
+
+func (s *Server) sockets(log *slog.Logger) *wsock.Config {
+	c := &wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS}
+	if c.MaxMessage == 0 {
+		c.MaxMessage = DefaultMaxMessage
+	}
+	c.OnPanic = func(value any, stack []byte) { s.panicked(log, value, stack) }
+	return c
+}
+
+// baseURL is what the protocol's paths are appended to; of names the struct whose Gateway it is.
+func baseURL(of, gateway string) (string, error) {
+	u, err := url.Parse(gateway)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("answer: %s.Gateway: %w", of, err)
+	case u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "":
+		return "", fmt.Errorf("answer: %s.Gateway %q is not a ws:// or wss:// URL, such as ws://127.0.0.1:14979", of, gateway)
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("answer: %s.Gateway %q has a query or a fragment: paths are appended to it", of, gateway)
+	}
+	return strings.TrimRight(gateway, "/"), nil
+}
+
+// containerURL is protocol G1.
+func containerURL(base, id string) string { return base + "/containers/" + id }
 
 // validID is protocol G3.
 func validID(id string) bool {

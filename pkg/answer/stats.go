@@ -60,7 +60,7 @@ type Stats struct {
 }
 
 type counters struct {
-	connected     atomic.Bool
+	connected     atomic.Int64
 	connections   atomic.Uint64
 	dialFailures  atomic.Uint64
 	asks          [codec.KindCount]atomic.Uint64
@@ -78,7 +78,7 @@ type counters struct {
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	out := Stats{
-		Connected:     c.connected.Load(),
+		Connected:     c.connected.Load() > 0,
 		Connections:   c.connections.Load(),
 		DialFailures:  c.dialFailures.Load(),
 		Truncated:     c.truncated.Load(),
