@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"os/exec"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/mux"
 )
@@ -21,6 +23,8 @@ type answerCmd struct {
 
 	Upstream        string `help:"MCP server to answer from: the URL of its Streamable HTTP endpoint." env:"GATEWAY_UPSTREAM" placeholder:"URL"`
 	UpstreamCommand string `help:"MCP server to answer from: a command that speaks MCP on its standard input and output. One process per session. Quote as for a shell; nothing is expanded." env:"GATEWAY_UPSTREAM_COMMAND" placeholder:"'CMD ARG …'"`
+
+	Drain time.Duration `help:"How long calls that are running may go on after SIGTERM; what is not done by then is asked again of another server [${default}]." default:"25s" env:"GATEWAY_DRAIN" placeholder:"DURATION"`
 
 	UpstreamSessions string `help:"Sessions with the MCP server: per-container, begun with a container's first ask, or one shared by all [${default}]." enum:"per-container,shared" default:"per-container" env:"GATEWAY_UPSTREAM_SESSIONS" placeholder:"per-container|shared"`
 }
@@ -39,6 +43,9 @@ func (a *answerCmd) provider(w *world) (*provider, error) {
 	if err := checkURL("--gateway", a.Gateway, "ws", "wss"); err != nil {
 		return nil, err
 	}
+	if strings.Contains(a.Gateway, "/containers/") {
+		return nil, fmt.Errorf("--gateway: %q names a container: give the gateway's own URL, and the container with --container", a.Gateway)
+	}
 	for i, id := range a.Container {
 		switch {
 		case id == everyContainer && len(a.Container) == 1:
@@ -50,7 +57,10 @@ func (a *answerCmd) provider(w *world) (*provider, error) {
 			return nil, fmt.Errorf("--container: %q is named twice: a container has one server at a time", id)
 		}
 	}
-	p := &provider{gateway: a.Gateway, containers: a.Container, upstream: a.Upstream, shared: a.UpstreamSessions == "shared", log: w.log}
+	p := &provider{gateway: a.Gateway, containers: a.Container, upstream: a.Upstream, shared: a.UpstreamSessions == "shared", drain: a.Drain, log: w.log}
+	if a.Drain <= 0 {
+		return nil, fmt.Errorf("--drain: %q is no time to wait: use a duration such as 25s", a.Drain)
+	}
 	switch {
 	case a.Upstream == "" && a.UpstreamCommand == "":
 		return nil, errors.New("--upstream or --upstream-command is missing: name the MCP server to answer from")

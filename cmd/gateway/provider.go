@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/answer"
 	"github.com/diverge-network/gateway/pkg/answer/upstream"
@@ -17,7 +18,8 @@ type provider struct {
 	containers []string // everyContainer alone: all that the gateway lists
 	upstream   string   // URL; "": command
 	command    []string // program and arguments
-	shared     bool     // one session with the MCP server, not one for each container
+	drain      time.Duration
+	shared     bool // one session with the MCP server, not one for each container
 	log        *slog.Logger
 }
 
@@ -36,7 +38,7 @@ func (p *provider) run(ctx context.Context) error {
 		from = func(id string) (answer.Handler, func(), error) { return shared.For(id), nil, nil }
 	}
 	if p.containers[0] == everyContainer {
-		fleet := &answer.Fleet{Gateway: p.gateway, Handler: from, Logger: p.log}
+		fleet := &answer.Fleet{Gateway: p.gateway, Handler: from, Drain: p.drain, Logger: p.log}
 		return fleet.Run(ctx)
 	}
 	return p.answerEach(ctx, from)
@@ -69,7 +71,7 @@ func (p *provider) answer(ctx context.Context, id string, from source) error {
 	if release != nil {
 		defer release()
 	}
-	server := &answer.Server{Gateway: p.gateway, Container: id, Handler: h, Logger: p.log}
+	server := &answer.Server{Gateway: p.gateway, Container: id, Handler: h, Drain: p.drain, Logger: p.log}
 	return server.Run(ctx)
 }
 

@@ -26,9 +26,9 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	if e.Reason == "" {
-		return fmt.Sprintf("the server refused the WebSocket with %d %s", e.Status, http.StatusText(e.Status))
+		return fmt.Sprintf("the WebSocket was refused with %d %s", e.Status, http.StatusText(e.Status))
 	}
-	return fmt.Sprintf("the server refused the WebSocket with %d: %s", e.Status, e.Reason)
+	return fmt.Sprintf("the WebSocket was refused with %d: %s", e.Status, e.Reason)
 }
 
 // Dial opens a WebSocket as a client, at a ws or wss URL, and adds header to

@@ -68,7 +68,7 @@ func (p *path) answer(ask codec.Ask) Outcome {
 		}
 		return NotServed
 	case err != nil:
-		p.send(codec.TagError, errorObject(err))
+		p.send(codec.TagError, p.errorObject(ask.Kind, err))
 		if !p.close() {
 			return Unconfirmed
 		}
@@ -97,7 +97,7 @@ func (p *path) call(ask codec.Ask) (result []byte, err error) {
 func (p *path) recover(err *error) {
 	if v := recover(); v != nil {
 		p.run.panicked(v, debug.Stack())
-		*err = &codec.Error{Code: codeInternal, Message: "the server failed while it served this ask"}
+		*err = errFailed
 	}
 }
 
@@ -112,13 +112,18 @@ func checkPayload(ask codec.Ask) error {
 	return nil
 }
 
-func errorObject(err error) []byte {
+// errorObject is what the caller is told: a *codec.Error as it is, of any other error nothing but that there was one. A
+// caller is a sandboxed agent, and what failed may name what it must not reach.
+func (p *path) errorObject(k codec.Kind, err error) []byte {
 	var known *codec.Error
 	if !errors.As(err, &known) {
-		known = &codec.Error{Code: codeInternal, Message: err.Error()}
+		p.run.log.Warn("the handler failed on an ask", "kind", k, "error", err)
+		known = errFailed
 	}
 	return known.Append(nil)
 }
+
+var errFailed = &codec.Error{Code: codeInternal, Message: "the server failed while it served this ask"}
 
 // panicked notes a panic that was recovered: of the Handler, or of what this package does in a socket's goroutine.
 func (r *run) panicked(value any, stack []byte) { r.Server.panicked(r.log, value, stack) }

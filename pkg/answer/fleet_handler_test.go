@@ -116,9 +116,9 @@ func TestAnErrorOfMakingAHandlerAnswersTheAskAndTheNextTriesAgain(t *testing.T) 
 	inWorld(t, f, func(w *world) {
 		w.say(snapshot("a")...)
 		for i, want := range []string{
-			"\x01" + `{"code":-32603,"message":"no room"}`,
+			"\x01" + `{"code":-32603,"message":"the server failed while it served this ask"}`,
 			"\x01" + `{"code":7,"message":"m"}`,
-			"\x01" + `{"code":-32603,"message":"` + errNoHandler.Error() + `"}`,
+			"\x01" + `{"code":-32603,"message":"the server failed while it served this ask"}`,
 			"\x01" + `{"code":-32603,"message":"the server failed while it served this ask"}`,
 			"\x00" + `{"ok":1}`,
 			"\x00" + `{"ok":1}`,

@@ -14,9 +14,9 @@ type Handler interface {
 	// valid JSON of the kind's form (protocol R4: "null" where a listing came without params), and borrowed until
 	// Answer returns.
 	//
-	// A nil error sends result, which must be the JSON of a result. A *codec.Error is sent as it is, any other error
-	// as a JSON-RPC internal error (-32603) with the error's text; ErrNotServed closes the path without a message
-	// (protocol A6).
+	// A nil error sends result, which must be the JSON of a result. A *codec.Error is sent as it is. Any other error
+	// is logged, and the caller is told only that there was one (-32603), since its text may name what a sandboxed
+	// agent must not reach. ErrNotServed closes the path without a message (protocol A6).
 	//
 	// ctx ends when the path ends under the call: nobody waits for the answer any more (protocol A10), or it will be
 	// asked again (protocol A5).

@@ -30,7 +30,7 @@ func (p *path) notify() Outcome {
 		}
 		return Answered
 	}
-	p.send(codec.TagError, errorObject(err))
+	p.send(codec.TagError, p.errorObject(codec.Notifications, err))
 	if !p.close() {
 		return Unconfirmed
 	}

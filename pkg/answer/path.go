@@ -53,9 +53,21 @@ func (r *run) openPath(announced context.Context, ask codec.Ask) (*path, Outcome
 	}
 }
 
-// openAnswer makes one attempt. A path that every container has waits its turn; a call's does not, for somebody waits
-// for it, and as many as there are callers are dialled at once anyhow.
+// maxHandshakes bounds how many of a container's calls have their paths opened at once: a gateway that announces more than
+// it upgrades must not cost a descriptor for each.
+const maxHandshakes = 256
+
+// openAnswer makes one attempt. A path that every container has waits its turn in the fleet; a call's does not, for
+// somebody waits for it.
 func (r *run) openAnswer(announced context.Context, k codec.Kind, url string) (socket, error) {
+	if !k.Many() {
+		select {
+		case r.handshakes <- struct{}{}:
+			defer func() { <-r.handshakes }()
+		case <-announced.Done():
+			return nil, announced.Err()
+		}
+	}
 	if r.admission != nil && k.Many() {
 		if !r.admission.admitPath(announced) {
 			return nil, announced.Err()

@@ -86,7 +86,7 @@ func TestA3_AnErrorOfTheHandlerIsAnErrorFrame(t *testing.T) {
 		want string
 	}{
 		{fixed("", &codec.Error{Code: 7, Message: "m", Data: []byte(`{"a":1e2}`)}), "\x01" + `{"code":7,"message":"m","data":{"a":1e2}}`},
-		{fixed("", errors.New(`disk "full"`)), "\x01" + `{"code":-32603,"message":"disk \"full\""}`},
+		{fixed("", errors.New(`disk "full"`)), "\x01" + `{"code":-32603,"message":"the server failed while it served this ask"}`},
 		{fixed("", nil), "\x01" + `{"code":-32603,"message":"the server has no result for tools/call"}`},
 		{handler{answer: func(context.Context, codec.Kind, []byte) ([]byte, error) { panic("oops") }},
 			"\x01" + `{"code":-32603,"message":"the server failed while it served this ask"}`},

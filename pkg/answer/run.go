@@ -17,6 +17,8 @@ const (
 	dialTimeout = 10 * time.Second
 	// settled is how long a /requests connection that brought no ask must have lasted for the next wait to be short.
 	settled = 10 * time.Second
+	// remind is how often an attempt that keeps failing says so again.
+	remind = time.Minute
 )
 
 // errStopped is the cause with which Run ends what still runs.
@@ -37,14 +39,18 @@ type run struct {
 	listening context.Context // ends when /requests shall be closed
 	serving   context.Context // lives until the drain is over; every path and handler call hangs on it
 	stop      context.CancelCauseFunc
-	lines     sync.WaitGroup // one, until listening has ended and /requests with it
-	calls     sync.WaitGroup // exchanges of kinds 0 to 3
-	streams   sync.WaitGroup // exchanges of kind 4
+
+	handshakes chan struct{} // one for each call whose path is being opened
+
+	lines   sync.WaitGroup // one, until listening has ended and /requests with it
+	calls   sync.WaitGroup // exchanges of kinds 0 to 3
+	streams sync.WaitGroup // exchanges of kind 4
 
 	// Of listen and lost, which take turns.
 
 	retry   backoff.Backoff
-	failing bool // the last attempt failed
+	failing bool      // the last attempt failed
+	warned  time.Time // when that was last said
 
 	mu       sync.Mutex // a leaf, but for the socket's own locks
 	requests socket     // the /requests connection; nil: none
@@ -63,6 +69,7 @@ func (r *run) start(listening context.Context) {
 	r.listening = listening
 	r.serving, r.stop = context.WithCancelCause(context.WithoutCancel(listening))
 	r.retry.Jitter = r.jitter
+	r.handshakes = make(chan struct{}, maxHandshakes)
 	r.lines.Add(1)
 	go r.listen()
 }
@@ -86,7 +93,11 @@ func (r *run) listen() {
 		}
 		r.counters.dialFailures.Add(1)
 		wait := r.retry.Next()
-		r.log.Log(r.listening, r.alarm(!r.failing), "cannot listen for asks; trying again",
+		say := !r.failing || time.Since(r.warned) >= remind
+		if say {
+			r.warned = time.Now()
+		}
+		r.log.Log(r.listening, r.alarm(say), "cannot listen for asks; trying again",
 			"url", r.base+"/requests", "wait", wait, "error", err)
 		r.failing = true
 		r.disconnected(err)
@@ -152,6 +163,9 @@ func (r *run) drain() {
 	drain := r.Drain
 	if drain == 0 {
 		drain = DefaultDrain
+	}
+	if open := r.counters.open.Load(); open > 0 {
+		r.log.Log(r.listening, r.calm(), "waiting for calls that are running", "at_most", drain)
 	}
 	timer := time.AfterFunc(drain, func() { r.stop(errStopped) })
 	defer timer.Stop()
