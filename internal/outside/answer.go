@@ -40,10 +40,10 @@ func (h *Handler) openAnswer(u upgrade, conn *sock.Conn, early []byte, lost erro
 	serving := false
 	defer func() {
 		if !serving {
-			h.roster.leave(&s.member)
+			defer h.roster.leave(&s.member)
 			if s.path != nil {
-				h.observer.SocketClosed(s.path.Kind().Name())
 				s.path.Broke()
+				h.observer.SocketClosed(s.path.Kind().Name())
 			}
 		}
 	}()

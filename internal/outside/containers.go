@@ -68,13 +68,13 @@ func (h *Handler) openFollower(u upgrade, conn *sock.Conn, lost error) {
 		_ = conn.Close()
 		return
 	}
-	h.observer.SocketOpened(ContainersLabel)
 	reading := false
 	defer func() {
 		if !reading {
 			f.ended()
 		}
 	}()
+	h.observer.SocketOpened(ContainersLabel)
 	f.unfollow = h.mux.Follow(f)
 	if h.sockets.Ring != nil {
 		f.beat.Beater = f
@@ -131,8 +131,8 @@ func (f *follower) Beat(time.Time) {
 
 // read is the follower's goroutine. It ends with the connection, whoever ends that.
 func (f *follower) read() {
-	defer f.ended()
 	defer f.handler.recovered(panicSocket, func() { _ = f.conn.Close() })
+	defer f.ended()
 	for {
 		chunk, err := f.conn.ReadIdle()
 		if err != nil {
@@ -145,6 +145,7 @@ func (f *follower) read() {
 // ended ends what openFollower has begun.
 func (f *follower) ended() {
 	h := f.handler
+	defer h.roster.leave(&f.member)
 	if h.sockets.Ring != nil {
 		h.sockets.Ring.Remove(&f.beat)
 	}
@@ -156,7 +157,6 @@ func (f *follower) ended() {
 	}
 	_ = f.conn.Close()
 	h.observer.SocketClosed(ContainersLabel)
-	h.roster.leave(&f.member)
 }
 
 // closed is told why the stream was closed, where it was not its reader that saw

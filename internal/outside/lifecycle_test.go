@@ -13,7 +13,6 @@ import (
 
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
 	"github.com/diverge-network/gateway/pkg/codec"
-	"github.com/diverge-network/gateway/pkg/mux"
 )
 
 func TestShutdownClosesWhatIsStillHTTP(t *testing.T) {
@@ -50,6 +49,28 @@ func TestShutdownCutsAPeerThatDoesNotAnswerItsClose(t *testing.T) {
 	if w.log.count("use of closed network connection") != 1 {
 		t.Errorf("the socket was not cut:\n%s", w.log)
 	}
+}
+
+func TestShutdownEndsAllButRequestsAtOnce(t *testing.T) {
+	w := begin(t)
+	p := w.provider("default")
+	w.callTool(toolAsk)
+	answer, l := p.open(p.call()), w.follow()
+	p.notifications()
+	done := make(chan struct{})
+	go func() { defer close(done); w.shutdown() }()
+	p.requests.ReadClose()
+	func() {
+		// What is cut for taking too long is cut under this lock.
+		w.handler.roster.mu.Lock()
+		defer w.handler.roster.mu.Unlock()
+		if c, err := l.read(); !errors.Is(err, io.EOF) {
+			t.Errorf("the list: %+v %v, wanted the end", c, err)
+		}
+		answer.ReadGone()
+	}()
+	p.requests.Close(1001)
+	<-done
 }
 
 func TestAConnectionIsListedOnce(t *testing.T) {
@@ -199,63 +220,6 @@ func (w *world) over(peer *wstest.Peer, response wstest.Response, err error) err
 	}
 	peer.Reset()
 	return nil
-}
-
-func TestAPanicInACallerEndsOneSocketOnly(t *testing.T) {
-	w := begin(t)
-	w.faulty = true
-	p := w.provider("default")
-	w.mux.Container("default").Ask(codec.CallTool, []byte(toolAsk), panics{})
-	answer := p.open(p.call())
-	answer.BinaryAndClose(result(toolAnswer))
-	answer.ReadGone()
-	eventually(t, "the panic is counted", func() bool { return w.counts.panics() == 1 })
-	if w.log.count("panic") == 0 || w.log.count("goroutine ") == 0 {
-		t.Errorf("not logged with its stack: %s", w.log)
-	}
-	c := w.callTool(toolAsk)
-	p.answer(p.call(), result(toolAnswer))
-	c.answered(toolAnswer)
-	w.eventuallyClosed("call-tool")
-}
-
-type panics struct{}
-
-func (panics) Settle(mux.Settlement) { panic("a caller's fault") }
-
-func TestAPanicInASinkIsAnAbruptEnd(t *testing.T) {
-	w := begin(t, func(s *setup) { s.mux.NewSink = func(string) mux.Sink { return panics{} } })
-	w.faulty = true
-	p, path := w.listening("default")
-	path.Binary(notification("boom"))
-	path.ReadGone()
-	w.eventuallyClosed("notifications")
-	if n := w.counts.panics(); n != 1 {
-		t.Errorf("%d panics were counted", n)
-	}
-	p.again(p.notifications(), 0)
-}
-
-func (panics) Notify(codec.Notification) { panic("a sink's fault") }
-
-func TestAPanicBeforeTheUpgradeLeaksNothing(t *testing.T) {
-	w := begin(t, func(s *setup) {
-		s.mux.NewSink = func(id string) mux.Sink {
-			if id == "cursed" {
-				panic("no sink for this one")
-			}
-			return nil
-		}
-	})
-	w.faulty = true
-	c := w.plain()
-	if _, err := io.WriteString(c, "GET /containers/cursed/requests HTTP/1.1\r\n"+upgradeHeaders+"\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("%v", err)
-	}
-	w.provider("blessed").quiet()
 }
 
 func TestG4_AServerThatDoesNotReadSlowsNobodyElse(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,18 +13,81 @@ import (
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
 )
 
-// recorder is a listener that remembers the first connection it accepted.
+// recorder is a listener that remembers the first connection it accepted, and
+// watches all of them if taken is set.
 type recorder struct {
 	net.Listener
 	first *atomic.Pointer[net.Conn]
+	taken func()
 }
 
-func (l recorder) Accept() (net.Conn, error) {
+func (l *recorder) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if err == nil {
-		l.first.CompareAndSwap(nil, &c)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if l.taken != nil {
+		c = &watched{Conn: c, taken: l.taken}
+	}
+	l.first.CompareAndSwap(nil, &c)
+	return c, nil
+}
+
+// held is the gateway's end of the first socket there was.
+func (w *world) held(t *testing.T) net.Conn {
+	t.Helper()
+	eventually(t, "one connection is accepted", func() bool { return w.accepted.Load() != nil })
+	return *w.accepted.Load()
+}
+
+// withWatched has every connection watched. taken is called once a connection
+// was taken over from HTTP, before anything is judged.
+func withWatched(taken func()) option { return func(s *setup) { s.taken = taken } }
+
+// watched is the gateway's end of a connection, and knows what was done with it.
+// It has only the slow ways of package sock.
+type watched struct {
+	net.Conn
+	taken func()
+
+	mu       sync.Mutex
+	draining bool // sock.Early reads what needs no waiting
+	writes   int
+	readBy   []time.Time
+	writeBy  []time.Time
+}
+
+func (c *watched) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	c.writes++
+	c.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+func (c *watched) SetReadDeadline(by time.Time) error {
+	err := c.Conn.SetReadDeadline(by)
+	c.mu.Lock()
+	c.readBy = append(c.readBy, by)
+	drained := c.draining && by.IsZero()
+	c.draining = !by.IsZero() && by.Before(time.Now())
+	c.mu.Unlock()
+	if drained {
+		c.taken()
+	}
+	return err
+}
+
+func (c *watched) SetWriteDeadline(by time.Time) error {
+	c.mu.Lock()
+	c.writeBy = append(c.writeBy, by)
+	c.mu.Unlock()
+	return c.Conn.SetWriteDeadline(by)
+}
+
+func (c *watched) seen() (writes int, readBy, writeBy []time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writes, slices.Clone(c.readBy), slices.Clone(c.writeBy)
 }
 
 // scripted is a listener that hands out what a test gives it.

@@ -50,15 +50,15 @@ func (h *Handler) openRequests(u upgrade, conn *sock.Conn, early []byte, lost er
 		s.conn.Cut()
 		return
 	}
-	h.opened(RequestsLabel, u.container)
 	serving := false
 	defer func() {
 		if !serving {
+			defer h.roster.leave(&s.member)
 			claim.Detach()
-			h.roster.leave(&s.member)
 			h.observer.SocketClosed(RequestsLabel)
 		}
 	}()
+	h.opened(RequestsLabel, u.container)
 	s.conn.Prefix(u.switching.B)
 	// The waiting asks are queued behind the 101 and go out with it. A 101 that
 	// cannot be written shows as an end to whoever reads, and frees the claim.

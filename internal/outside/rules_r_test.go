@@ -218,19 +218,24 @@ func TestR9_AsksWaitForTheFirstConnectionAndComeWithThe101(t *testing.T) {
 			calls = append(calls, w.callTool(fmt.Sprintf(`{"name":"%d"}`, i)))
 		}
 		p := w.provider("default")
-		// They came in the write that brought the 101, so in the same read.
 		if p.requests.Buffered() == 0 {
 			t.Error("nothing came with the 101")
 		}
+		var asks []codec.Ask
+		for range calls {
+			asks = append(asks, p.call())
+		}
+		if writes, _, _ := w.held(t).(*watched).seen(); writes != 1 {
+			t.Errorf("the 101 and %d asks came in %d writes", len(asks), writes)
+		}
 		for i, c := range calls {
-			ask := p.call()
-			if want := fmt.Sprintf(`{"name":"%d"}`, i); string(ask.Payload) != want {
-				t.Errorf("asked %s, wanted %s", ask.Payload, want)
+			if want := fmt.Sprintf(`{"name":"%d"}`, i); string(asks[i].Payload) != want {
+				t.Errorf("asked %s, wanted %s", asks[i].Payload, want)
 			}
-			p.answer(ask, result(toolAnswer))
+			p.answer(asks[i], result(toolAnswer))
 			c.answered(toolAnswer)
 		}
-	})
+	}, withWatched(func() {}))
 }
 
 func TestR10_NeverAskedAgainOnceAnsweredOrNotServed(t *testing.T) {

@@ -172,6 +172,11 @@ func (h *Handler) opened(label, container string) {
 
 // ended takes a socket that has ended off the roster.
 func (h *Handler) ended(m *member, label, container string, e wsock.Ending) {
+	leave := h.roster.leave
+	if _, violation := e.Cause.(*wsock.Violation); violation {
+		leave = h.roster.linger
+	}
+	defer leave(m)
 	h.observer.SocketClosed(label)
 	if h.log.Enabled(context.Background(), slog.LevelDebug) {
 		attrs := []any{"listener", Listener, "container", container, "path", label, "clean", e.Clean}
@@ -180,9 +185,4 @@ func (h *Handler) ended(m *member, label, container string, e wsock.Ending) {
 		}
 		h.log.Debug("a socket ended", attrs...)
 	}
-	if _, violation := e.Cause.(*wsock.Violation); violation {
-		h.roster.linger(m)
-		return
-	}
-	h.roster.leave(m)
 }

@@ -57,8 +57,9 @@ type world struct {
 type setup struct {
 	mux     mux.Config
 	config  Config
-	timeout time.Duration // of handshakes
+	timeout time.Duration // of handshakes; 0: New's own
 	unread  int           // changes on a list of containers
+	taken   func()        // see watched; nil: connections are as they are accepted
 }
 
 type option func(*setup)
@@ -98,8 +99,7 @@ func begin(t testing.TB, opts ...option) *world {
 			MaxMessage: 1 << 20, Observer: w.counts,
 			Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		},
-		timeout: handshakeTimeout,
-		unread:  maxUnread,
+		unread: maxUnread,
 	}
 	for _, o := range opts {
 		o(&s)
@@ -108,14 +108,16 @@ func begin(t testing.TB, opts ...option) *world {
 	w.mux = mux.New(s.mux)
 	s.config.Mux = w.mux
 	w.handler = New(s.config)
-	w.handler.http.ReadTimeout = s.timeout
+	if s.timeout > 0 {
+		w.handler.http.ReadTimeout = s.timeout
+	}
 	w.handler.unread = s.unread
 	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.addr = ln.Addr().String()
-	go func() { w.served <- w.handler.Serve(recorder{ln, &w.accepted}) }()
+	go func() { w.served <- w.handler.Serve(&recorder{ln, &w.accepted, s.taken}) }()
 	t.Cleanup(func() {
 		w.shutdown()
 		w.mux.Stop()
@@ -278,72 +280,6 @@ func (w *world) hearsNothing(container string) {
 		w.t.Fatalf("heard %s, wanted nothing", got)
 	default:
 	}
-}
-
-// counts is an Observer.
-type counts struct {
-	mu             sync.Mutex
-	refused        map[string]int
-	open           map[string]int
-	opened, closed int
-	panicked       map[string]int
-}
-
-func newCounts() *counts {
-	return &counts{refused: map[string]int{}, open: map[string]int{}, panicked: map[string]int{}}
-}
-
-func (c *counts) Refused(listener, reason string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.refused[listener+" "+reason]++
-}
-
-func (c *counts) SocketOpened(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open[path]++
-	c.opened++
-}
-
-func (c *counts) SocketClosed(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open[path]--
-	c.closed++
-}
-
-func (c *counts) Panicked(where string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.panicked[where]++
-}
-
-func (c *counts) refusals(r Reason) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refused[Listener+" "+string(r)]
-}
-
-func (c *counts) sockets() (opened, closed int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.opened, c.closed
-}
-
-func (c *counts) openNow(path string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.open[path]
-}
-
-func (c *counts) panics() (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.panicked {
-		n += p
-	}
-	return n
 }
 
 // logBuffer keeps what was logged.
