@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/diverge-network/gateway/pkg/answer/upstream"
 )
 
 func main() {
@@ -31,6 +33,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return code
 		case s := <-signals:
 			if asked {
+				// First, for printing may block: nobody else ends the MCP servers that were started.
+				upstream.KillCommands()
 				fmt.Fprintf(stderr, "gateway: %v again: ending at once\n", s)
 				return exitFailure
 			}

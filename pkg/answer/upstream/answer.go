@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 
 	"github.com/diverge-network/gateway/pkg/answer"
@@ -13,42 +14,71 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-var _ answer.Handler = (*Upstream)(nil)
+// seat is one container's place at a keeper: the Handler of its asks.
+type seat struct {
+	keeper    *keeper
+	container string // for the log; empty: there is only one
 
-// Answer relays one ask: the method's params to the server, its result or error back. A server that cannot be reached,
-// or is lost before it answered, is an error that says so. A request is sent a second time only when the server
+	// The feed's mu guards these.
+	paths []*path // replaced, never changed: the open ones, one but for moments
+	told  uint64  // notifications that were for this container alone
+}
+
+// log is made when it is needed: thousands of seats have nothing to say.
+func (s *seat) log() *slog.Logger {
+	if s.container == "" {
+		return s.keeper.log
+	}
+	return s.keeper.log.With("container", s.container)
+}
+
+// Answer relays one ask: the method's params to the server, its result or error back. A server that cannot be reached, or
+// is lost before it answered, or answers something else, is an error that says only so much. A request is sent a second time only when the server
 // certainly did not run it.
-func (u *Upstream) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte, error) {
+//
+// The notifications that came before the answer go out first, so far as the container's path takes them in time.
+func (s *seat) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte, error) {
 	method := k.Method()
 	if method == "" {
 		return nil, answer.ErrNotServed
 	}
-	u.start()
-	u.counters.calls.Add(1)
+	s.keeper.start()
+	s.keeper.counters.calls.Add(1)
 	if bytes.Equal(params, []byte("null")) {
 		params = nil // the ask's word for "none" (protocol R4); in JSON-RPC the member is left out
 	}
-	got, err := u.request(ctx, method, params)
+	if tokens := s.keeper.tokens; tokens != nil && params != nil {
+		ours, forget, err := tokens.replace(s, params)
+		if err != nil {
+			return nil, err
+		}
+		defer forget()
+		params = ours
+	}
+	got, err := s.keeper.request(ctx, method, params)
 	if err != nil {
-		return nil, err
+		return nil, s.outward(err)
 	}
+	s.keeper.feed.flushed(ctx, s)
 	if got.err != nil {
-		return nil, theirs(got.err)
+		return nil, s.outward(theirs(got.err))
 	}
-	u.inspect(k, got.result)
+	s.keeper.inspect(k, got.result)
 	return got.result, nil
 }
 
-func (u *Upstream) request(ctx context.Context, method string, params json.RawMessage) (reply, error) {
+// request sends one request to the server. Errors: *failure, or ctx's cause.
+func (k *keeper) request(ctx context.Context, method string, params json.RawMessage) (reply, error) {
 	var lost *session
 	for {
-		s, err := u.acquire(ctx, lost)
+		s, err := k.acquire(ctx, lost)
 		if err != nil {
 			return reply{}, err
 		}
 		got, err := s.call(ctx, method, params)
 		var broken *brokenError
 		var refusal *refusedError
+		var odd *unusableError
 		switch {
 		case err == nil:
 			if got.err == nil {
@@ -56,7 +86,7 @@ func (u *Upstream) request(ctx context.Context, method string, params json.RawMe
 			}
 			return got, nil
 		case errors.As(err, &broken) && broken.unexecuted && lost == nil:
-			u.counters.repeated.Add(1)
+			k.counters.repeated.Add(1)
 			lost = s
 			continue
 		case errors.As(err, &broken):
@@ -65,7 +95,9 @@ func (u *Upstream) request(ctx context.Context, method string, params json.RawMe
 			if object := refusal.object(); object != nil {
 				return reply{err: object}, nil
 			}
-			return reply{}, refused(err)
+			return reply{}, refused(refusal)
+		case errors.As(err, &odd):
+			return reply{}, unusable(err)
 		}
 		return reply{}, err
 	}
@@ -73,12 +105,12 @@ func (u *Upstream) request(ctx context.Context, method string, params json.RawMe
 
 // inspect logs a result that the protocol does not take for one (protocol D2). It is relayed all the same: the gateway
 // tells the caller what is wrong with it, and a newer gateway may know better.
-func (u *Upstream) inspect(k codec.Kind, result []byte) {
+func (k *keeper) inspect(kind codec.Kind, result []byte) {
 	frame := codec.GetBuffer(len(result) + 1)
 	defer frame.Release()
 	frame.B = codec.AppendResult(frame.B, result)
-	if _, err := codec.DecodeAnswer(k, frame.B); err != nil {
-		u.log.Warn("the MCP server's result cannot be read by a gateway", "method", k.Method(), "error", err)
+	if _, err := codec.DecodeAnswer(kind, frame.B); err != nil {
+		k.log.Warn("the MCP server's result cannot be read by a gateway", "method", kind.Method(), "error", err)
 	}
 }
 
@@ -109,28 +141,17 @@ func theirs(err error) error {
 
 // Notifications relays what the server says on its own account, until ctx ends. A lost server does not end it: the new
 // session is announced by both list_changed notifications, since what happened in between was not heard.
-func (u *Upstream) Notifications(ctx context.Context, send func(notification []byte) error) error {
-	return u.relay(ctx, u.feed.open(), send)
+func (s *seat) Notifications(ctx context.Context, send func(notification []byte) error) error {
+	return s.relay(ctx, s.keeper.feed.open(s, send))
 }
 
-func (u *Upstream) relay(ctx context.Context, l *listener, send func(notification []byte) error) error {
-	defer u.feed.close(l)
-	u.start()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(u.life, cancel)()
-	// send fails for good when the path has ended; anything else is about this one notification.
-	err := l.run(ctx, func(notification []byte) error {
-		err := send(notification)
-		if err == nil || errors.Is(err, answer.ErrPathEnded) {
-			return err
-		}
-		u.counters.dropped.Add(1)
-		u.log.Warn("dropped a notification of the MCP server", "error", err)
-		return nil
-	})
-	if errors.Is(err, answer.ErrPathEnded) {
-		return nil
+func (s *seat) relay(ctx context.Context, p *path) error {
+	defer s.keeper.feed.close(p)
+	s.keeper.start()
+	select {
+	case <-ctx.Done():
+	case <-s.keeper.life.Done():
+	case <-p.ended:
 	}
-	return err
+	return nil
 }

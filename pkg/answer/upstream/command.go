@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,12 @@ type commandDialer struct {
 	env   []string
 	dir   string
 	limit int
-	log   *slog.Logger
 	noise *atomic.Uint64 // lines skipped
+	among *commands
 }
 
 func newCommandDialer(c Config, noise *atomic.Uint64) *commandDialer {
-	return &commandDialer{argv: c.Command, env: c.Env, dir: c.Dir, limit: c.MaxMessage, log: c.Logger, noise: noise}
+	return &commandDialer{argv: c.Command, env: c.Env, dir: c.Dir, limit: c.MaxMessage, noise: noise, among: &running}
 }
 
 // String is the program without its arguments, which may be secret.
@@ -40,7 +41,7 @@ func (d *commandDialer) close() {}
 
 // dial starts a process. The SDK's CommandTransport is not used: it cannot take lines over 16 MiB, and does not tell
 // why a process went away.
-func (d *commandDialer) dial(ctx context.Context) (link, error) {
+func (d *commandDialer) dial(ctx context.Context, log *slog.Logger) (link, error) {
 	cmd := exec.Command(d.argv[0], d.argv[1:]...)
 	cmd.Env = append(os.Environ(), d.env...)
 	cmd.Dir = d.dir
@@ -51,26 +52,26 @@ func (d *commandDialer) dial(ctx context.Context) (link, error) {
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	log := d.log.With("upstream", d.String())
 	stderr := &lineLog{line: func(line string) { log.Info("the MCP server says", "stderr", line) }}
 	cmd.Stdout = &messageLines{to: writer, noise: func(line string) {
 		d.noise.Add(1)
 		log.Warn("skipped a line of the MCP server's standard output that is no message", "line", line)
 	}}
 	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
+	if err := d.among.start(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start the command: %w", err)
 	}
 	conn, err := (&mcp.IOTransport{Reader: reader, Writer: stdin, MaxLineLength: d.limit}).Connect(ctx)
 	if err != nil {
 		killGroup(cmd)
 		err = errors.Join(err, cmd.Wait())
+		d.among.ended(cmd)
 		return nil, err
 	}
-	l := &commandLink{conn: conn, cmd: cmd, stdin: stdin, reader: reader, exited: make(chan struct{})}
+	l := &commandLink{conn: conn, cmd: cmd, stdin: stdin, reader: reader, turn: make(chan struct{}, 1), exited: make(chan struct{})}
 	go func() { // ends with the process, which close ends; close waits for it
 		err := cmd.Wait()
-		killGroup(cmd) // what it has left behind
+		d.among.ended(cmd)
 		stderr.flush()
 		writer.CloseWithError(exitError(err))
 		close(l.exited)
@@ -78,11 +79,13 @@ func (d *commandDialer) dial(ctx context.Context) (link, error) {
 	return l, nil
 }
 
+var errExited = errors.New("the command exited")
+
 func exitError(err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return errors.New("the command exited")
+		return errExited
 	case errors.As(err, &exit):
 		return fmt.Errorf("the command exited: %s", exit.ProcessState)
 	}
@@ -95,20 +98,43 @@ type commandLink struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	reader *io.PipeReader
+	turn   chan struct{} // holds one while a message is written
 	exited chan struct{}
 }
 
 func (l *commandLink) read(ctx context.Context) (jsonrpc.Message, error) { return l.conn.Read(ctx) }
 
+// write gives up with ctx even when the process does not read, which the SDK's connection does not. A message that is
+// being written then goes on, since half of one would spoil all that follow.
 func (l *commandLink) write(ctx context.Context, msg jsonrpc.Message) error {
-	err := l.conn.Write(ctx, msg)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	if request, ok := msg.(*jsonrpc.Request); ok {
+		kept := *request
+		kept.Params = bytes.Clone(request.Params) // they are the caller's, who may be gone before they are encoded
+		msg = &kept
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-l.exited:
+		return &brokenError{cause: errExited}
+	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return &brokenError{cause: err}
+	written := make(chan error, 1)
+	go func() { // close waits for it
+		defer func() { <-l.turn }()
+		written <- l.conn.Write(ctx, msg)
+	}()
+	select {
+	case err := <-written:
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() == nil:
+			return &brokenError{cause: err}
+		}
+	case <-ctx.Done():
+	}
+	return context.Cause(ctx)
 }
 
 // negotiated implements link: there are no headers to name it in.
@@ -130,6 +156,7 @@ func (l *commandLink) close() {
 	}
 	<-l.exited
 	l.conn.Close()
+	l.turn <- struct{}{} // nothing is written any more, nor will be
 }
 
 func (l *commandLink) exitsWithin(d time.Duration) bool {

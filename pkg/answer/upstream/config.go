@@ -15,17 +15,17 @@ const (
 	DefaultConnectTimeout = 10 * time.Second
 )
 
-// Config says which MCP server is behind an Upstream. Exactly one of URL and Command is set.
+// Config says which MCP server is behind an Upstream or a Shared. Exactly one of URL and Command is set.
 type Config struct {
 	// URL is a Streamable HTTP endpoint, http or https.
 	URL string
 	// Header is sent with every request to URL's host, and to no other host that it may redirect to.
 	Header http.Header
-	// RoundTripper carries the requests; nil: a transport of the Upstream's own.
+	// RoundTripper carries the requests; nil: a transport of its own.
 	RoundTripper http.RoundTripper
 
-	// Command is a program and its arguments; it speaks MCP on standard input and output. Each line it writes to
-	// standard error is logged.
+	// Command is a program and its arguments; it speaks MCP on standard input and output. What it writes
+	// to standard error is logged, as far as Logger's bounds go.
 	Command []string
 	// Env is added to the environment of the process ("KEY=value"); Dir is where it runs, empty: here.
 	Env []string
@@ -38,8 +38,11 @@ type Config struct {
 	// ConnectTimeout bounds one attempt to connect, handshake included, and the wait of an ask for a session. 0:
 	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
-	// Logger gets what an operator should see; nil: slog.Default.
+	// Logger gets what an operator should see; nil: slog.Default. It gets ten lines of one sort in a second at most, and
+	// then how many were left out, whatever the server does. Why a call failed is told to it alone, not to the caller.
 	Logger *slog.Logger
+
+	idle int // connections to URL that are kept for the next requests; 0: idlePerHost
 }
 
 func (c Config) withDefaults() Config {
@@ -57,6 +60,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.idle == 0 {
+		c.idle = idlePerHost
 	}
 	return c
 }

@@ -1,5 +1,6 @@
-// Package upstream answers a container's asks from a real MCP server: an answer.Handler with one MCP session behind it,
-// over Streamable HTTP or a command's standard input and output.
+// Package upstream answers containers' asks from a real MCP server, over Streamable HTTP or a command's standard input and
+// output: an Upstream is the answer.Handler of one container with an MCP session of its own, and a Shared has those of many
+// containers with one session for all.
 //
 // The transports are those of the official Go SDK, used below its client at the level of JSON-RPC messages: params,
 // results, error data and notifications pass as the JSON they are, so that nothing the SDK does not know is lost. What

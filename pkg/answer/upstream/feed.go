@@ -2,13 +2,16 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
+	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/diverge-network/gateway/pkg/stream"
 )
 
-// Bounds of what waits for one notifications path. An answer is never held up by a path that does not drain: beyond
-// them the oldest notification is dropped, and counted.
+// Bounds of what waits for one notifications path. An answer is never held up for long by a path that does not drain:
+// beyond them the oldest notification is dropped, and counted.
 const (
 	feedMessages = 4096
 	feedBytes    = 8 << 20
@@ -16,198 +19,111 @@ const (
 	orderTimeout = time.Second
 )
 
-var (
-	toolsChanged     = []byte(`{"method":"notifications/tools/list_changed"}`)
-	resourcesChanged = []byte(`{"method":"notifications/resources/list_changed"}`)
-)
-
-// newNotification builds a notification from the parts the SDK's transport keeps; params stay as they came.
-func newNotification(method string, params []byte) ([]byte, error) {
-	quoted, err := json.Marshal(method)
-	if err != nil {
-		return nil, err
-	}
-	n := make([]byte, 0, len(`{"method":,"params":}`)+len(quoted)+len(params))
-	n = append(n, `{"method":`...)
-	n = append(n, quoted...)
-	if len(params) != 0 {
-		n = append(n, `,"params":`...)
-		n = append(n, params...)
-	}
-	return append(n, '}'), nil
-}
-
-// feed hands the server's notifications to the notifications paths that are open: one, but for moments. Locks: feed.mu
-// before listener.mu.
+// feed hands the server's notifications to the notifications paths that are open. Each path is a stream of the one hub, so
+// that none can hold up the server or another path.
+//
+// Lock order: feed.mu, then the hub's and its streams' or path.mu. path.sending is taken while none of them is held.
 type feed struct {
+	hub      *stream.Hub
 	counters *counters
+	log      *slog.Logger
 
+	// mu gives the notifications one order, the same on every path. Nothing blocks while it is held.
 	mu        sync.Mutex
-	listeners []*listener
+	published uint64 // notifications that were for every path
 }
 
-// listener is the queue of one notifications path.
-type listener struct {
-	mu     sync.Mutex
-	queue  [][]byte
-	bytes  int
-	queued uint64        // notifications ever queued
-	passed uint64        // notifications sent or dropped; those in between wait, in order
-	moved  chan struct{} // closed and replaced when passed grew and somebody waits
-	waited bool
-	ready  chan struct{} // a token: the queue is not empty
-	gone   bool
+func (f *feed) init(c *counters, log *slog.Logger) {
+	f.counters, f.log = c, log
+	f.hub = stream.NewHub(&stream.Config{
+		Messages: feedMessages,
+		Bytes:    feedBytes,
+		Counters: &c.paths,
+		Panicked: func(value any, stack []byte) {
+			log.Error("recovered from a panic", "panic", value, "stack", string(stack))
+		},
+	})
 }
 
-func (f *feed) open() *listener {
-	l := &listener{moved: make(chan struct{}), ready: make(chan struct{}, 1)}
+// open begins a path: it hears what is published from now on.
+func (f *feed) open(s *seat, send func([]byte) error) *path {
+	p := &path{seat: s, send: send, ended: make(chan struct{}), moved: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.listeners = append(f.listeners, l)
-	return l
+	p.passed = cursor{toAll: f.published, toOne: s.told}
+	p.stream = f.hub.Open(p, func(*stream.Stream, stream.CloseReason) { close(p.ended) })
+	s.paths = append(slices.Clip(s.paths), p)
+	return p
 }
 
-func (f *feed) close(l *listener) {
+// close ends a path. Its send does not run any more when close returns, and will not run again.
+func (f *feed) close(p *path) {
+	p.stream.Close(stream.CloseEnded)
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, other := range f.listeners {
-		if other == l {
-			f.listeners = append(f.listeners[:i:i], f.listeners[i+1:]...)
-			break
-		}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.gone = true
-	l.queue = nil
-	close(l.moved)
-	l.moved = make(chan struct{})
+	p.seat.paths = slices.DeleteFunc(slices.Clone(p.seat.paths), func(other *path) bool { return other == p })
+	given := cursor{toAll: f.published, toOne: p.seat.told}
+	f.mu.Unlock()
+	p.finish(given)
 }
 
-// publish never blocks. notification must not change any more.
+// publish gives a notification to every path. It never blocks, nor does it keep notification.
 func (f *feed) publish(notification []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.counters.notifications.Add(1)
-	if len(f.listeners) == 0 {
-		f.counters.unheard.Add(1)
+	if !f.admit(notification, f.hub.Streams()) {
 		return
 	}
-	for _, l := range f.listeners {
-		f.counters.dropped.Add(uint64(l.put(notification)))
-	}
+	f.published++
+	f.hub.Publish(stream.Message{Bytes: newFrame(toAll, f.published, notification)})
 }
 
-// mark notes what every path still has to send. The zero mark waits for nothing.
-func (f *feed) mark() (m mark) {
+// tell gives a notification to the paths of one container. It never blocks, nor does it keep notification.
+func (f *feed) tell(s *seat, notification []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, l := range f.listeners {
-		l.mu.Lock()
-		if l.passed < l.queued {
-			m = append(m, position{l, l.queued})
-		}
-		l.mu.Unlock()
+	if !f.admit(notification, len(s.paths)) {
+		return
 	}
-	return m
+	s.told++
+	m := stream.Message{Bytes: newFrame(toOne, s.told, notification)}
+	for _, p := range s.paths {
+		p.stream.Send(m)
+	}
 }
 
-type position struct {
-	listener *listener
-	upTo     uint64
+func (f *feed) admit(notification []byte, paths int) bool {
+	f.counters.notifications.Add(1)
+	switch {
+	case paths == 0:
+		f.counters.unheard.Add(1)
+		return false
+	case len(notification) > feedBytes-headerSize:
+		f.counters.dropped.Add(uint64(paths))
+		f.log.Warn("dropped a notification of the MCP server: it is too big", "bytes", len(notification), "limit", feedBytes-headerSize)
+		return false
+	}
+	return true
 }
 
-type mark []position
-
-// wait returns once everything up to the mark has been sent, or after orderTimeout: progress goes before the answer it
-// belongs to.
-func (m mark) wait(ctx context.Context) {
-	if len(m) == 0 {
+// flushed returns once the container's paths have passed on, or dropped, what they were given so far, or after
+// orderTimeout: progress goes before the answer it belongs to.
+func (f *feed) flushed(ctx context.Context, s *seat) {
+	f.mu.Lock()
+	paths := s.paths
+	given := cursor{toAll: f.published, toOne: s.told}
+	f.mu.Unlock()
+	if !slices.ContainsFunc(paths, func(p *path) bool { return p.behind(given) != nil }) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	for _, p := range m {
-		for {
-			p.listener.mu.Lock()
-			done := p.listener.gone || p.listener.passed >= p.upTo
-			moved := p.listener.moved
-			p.listener.waited = p.listener.waited || !done
-			p.listener.mu.Unlock()
-			if done {
-				break
-			}
+	for _, p := range paths {
+		for moved := p.behind(given); moved != nil; moved = p.behind(given) {
 			select {
 			case <-moved:
 			case <-ctx.Done():
 				return
 			}
 		}
-	}
-}
-
-func (l *listener) put(notification []byte) (dropped int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.queue) > 0 && (len(l.queue) >= feedMessages || l.bytes+len(notification) > feedBytes) {
-		l.bytes -= len(l.queue[0])
-		l.queue[0] = nil
-		l.queue = l.queue[1:]
-		l.passed++
-		dropped++
-	}
-	l.queue = append(l.queue, notification)
-	l.bytes += len(notification)
-	l.queued++
-	select {
-	case l.ready <- struct{}{}:
-	default:
-	}
-	return dropped
-}
-
-// run sends what is queued until ctx ends (nil) or send fails.
-func (l *listener) run(ctx context.Context, send func([]byte) error) error {
-	for {
-		select {
-		case <-l.ready:
-		case <-ctx.Done():
-			return nil
-		}
-		for {
-			next, ok := l.take()
-			if !ok {
-				break
-			}
-			if err := send(next); err != nil {
-				return err
-			}
-			l.sent()
-		}
-	}
-}
-
-func (l *listener) take() ([]byte, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
-		l.queue = nil
-		return nil, false
-	}
-	next := l.queue[0]
-	l.queue[0] = nil
-	l.queue = l.queue[1:]
-	l.bytes -= len(next)
-	return next, true
-}
-
-func (l *listener) sent() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.passed++
-	if l.waited {
-		l.waited = false
-		close(l.moved)
-		l.moved = make(chan struct{})
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,6 +75,18 @@ func fails(t *testing.T, u *Upstream, k codec.Kind, params string) *codec.Error 
 	return object
 }
 
+// outwardly is all that a caller may be told of a failure.
+var outwardly = regexp.MustCompile(`^the upstream MCP server( cannot be reached| was lost before it answered| refused the request \(HTTP status [0-9]{3}\)|'s answer is none to this request)$`)
+
+// discreet wants an error that says this and nothing that a container must not know.
+func discreet(t *testing.T, got *codec.Error, told string) {
+	t.Helper()
+	// No address, path, command or word of the server's fits between the fixed words.
+	if !outwardly.MatchString(got.Message) || !strings.HasSuffix(got.Message, told) || got.Code != codeInternal || got.Data != nil {
+		t.Errorf("the caller is told %s; want nothing but %q", got.Append(nil), told)
+	}
+}
+
 // text is the first text of a tool's result.
 func text(t *testing.T, result string) string {
 	t.Helper()
@@ -84,16 +99,24 @@ func text(t *testing.T, result string) string {
 
 // hear opens a notifications path.
 func hear(t *testing.T, u *Upstream) <-chan string {
-	ctx, cancel := context.WithCancel(context.Background())
 	heard := make(chan string, 10_000)
+	listen(t, u.seat, func(n []byte) error { heard <- string(n); return nil })
+	return heard
+}
+
+// listen opens a notifications path, which is closed with the test or by the function returned.
+func listen(t *testing.T, s *seat, send func([]byte) error) (closePath func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	l := u.feed.open()
-	go func() { done <- u.relay(ctx, l, func(n []byte) error { heard <- string(n); return nil }) }()
-	t.Cleanup(func() {
+	p := s.keeper.feed.open(s, send)
+	go func() { done <- s.relay(ctx, p) }()
+	closePath = sync.OnceFunc(func() {
 		cancel()
 		if err := soon(t, done); err != nil {
 			t.Errorf("Notifications returned %v", err)
 		}
 	})
-	return heard
+	t.Cleanup(closePath)
+	return closePath
 }

@@ -79,7 +79,11 @@ func (g *gate) ask(container string, k codec.Kind, params string) (caller, *mux.
 // serve answers a container from an Upstream.
 func (g *gate) serve(container string, cfg Config) (*Upstream, *answer.Server) {
 	u := open(g.t, cfg)
-	s := &answer.Server{Gateway: "ws://" + g.addr, Container: container, Handler: u, Logger: quiet}
+	return u, g.serveWith(container, u)
+}
+
+func (g *gate) serveWith(container string, h answer.Handler) *answer.Server {
+	s := &answer.Server{Gateway: "ws://" + g.addr, Container: container, Handler: h, Logger: quiet}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -89,7 +93,23 @@ func (g *gate) serve(container string, cfg Config) (*Upstream, *answer.Server) {
 			g.t.Error(err)
 		}
 	})
-	return u, s
+	return s
+}
+
+// until waits for what no channel tells.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			t.Fatalf("in time there was no %s", what)
+		}
+	}
 }
 
 func TestThroughARealGateway(t *testing.T) {
@@ -190,6 +210,64 @@ func TestManyContainersAndCallsEachExecutedOnce(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s was executed %d times", params, n)
 		}
+	}
+}
+
+func TestContainersOfARealGatewayShareASession(t *testing.T) {
+	const containers, calls, notifications = 30, 10, 100
+	g := newGate(t)
+	server := &raw{answer: func(w http.ResponseWriter, m message) { m.result(w, `{"content":[],"of":`+string(m.Params)+`}`) }}
+	begin := make(chan struct{})
+	server.stream = func(w http.ResponseWriter, req *http.Request) {
+		send := events(w)
+		select {
+		case <-begin:
+		case <-req.Context().Done():
+			return
+		}
+		for i := range notifications {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{"n":%d}}`, i))
+		}
+		<-req.Context().Done()
+	}
+	s := openShared(t, nil, Config{URL: newSite(t, server).url()})
+	for c := range containers {
+		g.serveWith(fmt.Sprint("c", c), s.For(fmt.Sprint("c", c)))
+	}
+	var group sync.WaitGroup
+	for c := range containers {
+		for n := range calls {
+			group.Go(func() {
+				params := fmt.Sprintf(`{"c":%d,"n":%d}`, c, n)
+				answered, _ := g.ask(fmt.Sprint("c", c), codec.CallTool, params)
+				timer := time.NewTimer(patience)
+				defer timer.Stop()
+				select {
+				case got := <-answered:
+					if got.body != `{"content":[],"of":`+params+`}` {
+						t.Errorf("%s settled as %+v", params, got)
+					}
+				case <-timer.C:
+					t.Errorf("%s was not answered", params)
+				}
+			})
+		}
+	}
+	group.Wait()
+	until(t, "path of every container", func() bool { return s.Stats().Paths == containers })
+	close(begin)
+	heard := map[string]int{}
+	for range containers * notifications {
+		heard[soon(t, g.heard)]++
+	}
+	for i := range notifications {
+		n := fmt.Sprintf(`{"method":"notifications/resources/list_changed","params":{"n":%d}}`, i)
+		if heard[n] != containers {
+			t.Errorf("%s was heard by %d containers, want %d", n, heard[n], containers)
+		}
+	}
+	if got := s.Stats(); got.Sessions != 1 || got.Dropped != 0 || got.Calls != containers*calls {
+		t.Errorf("stats %+v", got)
 	}
 }
 

@@ -16,20 +16,20 @@ const offered = "2025-11-25"
 var spoken = []string{offered, "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // connect opens a link and makes a session on it, within the connect timeout.
-func (u *Upstream) connect() (*session, error) {
-	ctx, cancel := context.WithTimeout(u.life, u.cfg.ConnectTimeout)
+func (k *keeper) connect() (*session, error) {
+	ctx, cancel := context.WithTimeout(k.life, k.cfg.ConnectTimeout)
 	defer cancel()
-	l, err := u.dialer.dial(ctx)
+	l, err := k.dialer.dial(ctx, k.log)
 	if err != nil {
 		return nil, &connectError{err}
 	}
-	s := newSession(u, l)
-	if err := s.initialize(ctx, u.cfg.Name, u.cfg.Version); err != nil {
-		if ctx.Err() != nil && u.life.Err() == nil {
-			err = fmt.Errorf("the handshake did not end within %v", u.cfg.ConnectTimeout)
+	s := newSession(k, l)
+	if err := s.initialize(ctx, k.cfg.Name, k.cfg.Version); err != nil {
+		if ctx.Err() != nil && k.life.Err() == nil {
+			err = fmt.Errorf("the handshake did not end within %v", k.cfg.ConnectTimeout)
 		}
 		s.fail(err)
-		u.tasks.Go(s.close)
+		k.tasks.Go(s.close)
 		return nil, &connectError{err}
 	}
 	s.link.established(s)

@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -11,8 +13,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// idlePerHost is how many idle connections are kept for the next requests.
-const idlePerHost = 64
+// How many idle connections are kept for the next requests, of one container or of all. Each call has a connection to
+// itself; one that is not kept costs a port for the TIME_WAIT of a minute.
+const (
+	idlePerHost = 64
+	idleShared  = 1024
+)
 
 // httpDialer makes Streamable HTTP connections to one endpoint.
 type httpDialer struct {
@@ -21,16 +27,15 @@ type httpDialer struct {
 	limit    int
 	base     http.RoundTripper
 	own      *http.Transport // base, if it is the dialer's own
-	log      *slog.Logger
 }
 
 func newHTTPDialer(c Config, endpoint *url.URL) *httpDialer {
-	d := &httpDialer{endpoint: endpoint, header: c.Header, limit: c.MaxMessage, base: c.RoundTripper, log: c.Logger}
+	d := &httpDialer{endpoint: endpoint, header: c.Header, limit: c.MaxMessage, base: c.RoundTripper}
 	if d.base == nil {
 		d.own = &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			ForceAttemptHTTP2:   true,
-			MaxIdleConnsPerHost: idlePerHost,
+			MaxIdleConnsPerHost: c.idle,
 			IdleConnTimeout:     idleTimeout,
 			TLSHandshakeTimeout: DefaultConnectTimeout,
 		}
@@ -50,7 +55,7 @@ func (d *httpDialer) close() {
 	}
 }
 
-func (d *httpDialer) dial(ctx context.Context) (link, error) {
+func (d *httpDialer) dial(ctx context.Context, log *slog.Logger) (link, error) {
 	t := &roundTripper{dialer: d}
 	transport := &mcp.StreamableClientTransport{
 		Endpoint:             d.endpoint.String(),
@@ -62,7 +67,7 @@ func (d *httpDialer) dial(ctx context.Context) (link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpLink{conn: conn, trip: t, log: d.log}, nil
+	return &httpLink{conn: conn, trip: t, log: log}, nil
 }
 
 // httpLink is a Streamable HTTP connection: a POST per message, and the standalone stream.
@@ -76,6 +81,9 @@ func (l *httpLink) read(ctx context.Context) (jsonrpc.Message, error) { return l
 
 func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	x := &exchange{}
+	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
+		x.call = fmt.Sprint(request.ID.Raw())
+	}
 	err := l.conn.Write(context.WithValue(ctx, exchangeKey{}, x), msg)
 	switch {
 	case err == nil:
@@ -84,6 +92,10 @@ func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
 		return context.Cause(ctx)
 	case x.refusal != nil:
 		return x.refusal
+	}
+	var odd *unusableError
+	if errors.As(err, &odd) {
+		return odd
 	}
 	return &brokenError{cause: err, unexecuted: unsent(err)}
 }
@@ -100,6 +112,7 @@ func (l *httpLink) close() {
 
 // exchange is what a RoundTrip leaves for the write that caused it.
 type exchange struct {
+	call       string        // the id of the request that is to be answered; empty: nothing is
 	standalone bool          // make it the GET of the standalone stream
 	refusal    *refusedError // the status the server refused with
 }
@@ -110,7 +123,7 @@ type exchangeKey struct{}
 //
 // The connection ends its session over most refusals and over every answer it cannot read, with all requests in flight.
 // So refusals are noted in the exchange and passed on as 503, which the connection takes for a failure of the one
-// request, and a JSON answer is read and checked here.
+// request, and a JSON answer is read and checked here: one with another id would leave its caller without any.
 type roundTripper struct {
 	dialer  *httpDialer
 	version atomic.Pointer[string] // nil before the handshake

@@ -78,6 +78,9 @@ func (m *messageLines) part(p []byte) {
 	if m.state == undecided {
 		m.held = append(m.held, p...)
 		m.state = judge(m.held)
+		if m.state == undecided && len(m.held) > lineLimit {
+			m.state = skipping // blanks without end
+		}
 		p, m.held = m.held, m.held[:0]
 		if m.state == undecided {
 			if p[len(p)-1] != '\n' {

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // dialer makes connections to one server.
 type dialer interface {
-	// dial opens a connection, without the handshake. ctx bounds only the dialing.
-	dial(ctx context.Context) (link, error)
+	// dial opens a connection, without the handshake. ctx bounds only the dialing; log names the server.
+	dial(ctx context.Context, log *slog.Logger) (link, error)
 	// String names the server without any secret.
 	String() string
 	// close frees what the dialer holds between connections.
@@ -23,7 +24,7 @@ type link interface {
 	// read returns the next message; an error is the end of the link.
 	read(ctx context.Context) (jsonrpc.Message, error)
 	// write sends a message. For a request over HTTP it may last until the answer begins. Errors: *brokenError,
-	// *refusedError, or ctx's.
+	// *refusedError, *unusableError, or ctx's cause.
 	write(ctx context.Context, msg jsonrpc.Message) error
 	// negotiated tells which protocol revision the handshake has agreed on.
 	negotiated(version string)

@@ -39,6 +39,15 @@ func command(role string) int {
 			<-signals // its input is closed, and it goes on
 		}
 		return 0
+	case "flood":
+		go flood(os.Stderr)
+		flood(os.Stdout)
+	case "beggar":
+		return beg()
+	case "tethered":
+		return tethered()
+	case "host":
+		return host()
 	case "exit":
 		fmt.Fprint(os.Stderr, "cannot go on")
 		return 3

@@ -6,11 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-
-	"github.com/diverge-network/gateway/pkg/codec"
 )
-
-const codeInternal = -32603
 
 var errNoSession = errors.New("no session came about in time")
 
@@ -29,6 +25,11 @@ type brokenError struct {
 
 func (e *brokenError) Error() string { return reason(e.cause) }
 func (e *brokenError) Unwrap() error { return e.cause }
+
+// unusableError is what a server that lives gave for an answer, and is none.
+type unusableError struct{ problem string }
+
+func (e *unusableError) Error() string { return e.problem }
 
 // refusedError is an HTTP status that a request was refused with.
 type refusedError struct {
@@ -64,18 +65,6 @@ func reason(err error) string {
 		return u.Err.Error()
 	}
 	return err.Error()
-}
-
-func unreachable(cause error) error {
-	return &codec.Error{Code: codeInternal, Message: "the upstream MCP server cannot be reached: " + reason(cause)}
-}
-
-func unanswered(cause error) error {
-	return &codec.Error{Code: codeInternal, Message: "the upstream MCP server was lost before it answered: " + reason(cause)}
-}
-
-func refused(cause error) error {
-	return &codec.Error{Code: codeInternal, Message: "the upstream MCP server refused the request: " + reason(cause)}
 }
 
 // firstLine is the first line of text, at most limit bytes of it, fit for a message.

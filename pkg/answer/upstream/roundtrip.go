@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const (
@@ -41,17 +42,29 @@ func (t *roundTripper) RoundTrip(original *http.Request) (*http.Response, error)
 		return resp, nil
 	case !posted:
 		return t.resumed(req, resp)
-	case resp.StatusCode >= 400:
+	case resp.StatusCode >= 300 && !redirects(resp):
 		x.refusal = refusal(req, resp)
 		return transient(req), nil
 	case x.standalone && resp.StatusCode == http.StatusOK && !isMediaType(resp, "text/event-stream"):
 		discard(resp)
 		x.refusal = &refusedError{status: http.StatusMethodNotAllowed, body: []byte("the answer to GET is no event stream")}
 		return transient(req), nil
-	case resp.StatusCode == http.StatusOK && isMediaType(resp, "application/json"):
-		return t.checked(resp)
+	case x.call != "" && isMediaType(resp, "application/json"):
+		return t.checked(req, resp, x)
+	case x.call != "" && !isMediaType(resp, "text/event-stream"):
+		discard(resp)
+		return nil, &unusableError{fmt.Sprintf("the answer, of HTTP status %d, has the content type %q", resp.StatusCode, resp.Header.Get("Content-Type"))}
 	}
 	return resp, nil
+}
+
+// redirects reports whether http.Client follows, or refuses to.
+func redirects(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
 }
 
 // resumed passes on a stream that the connection resumes by itself, after an interruption. One that cannot be resumed
@@ -69,20 +82,31 @@ func (t *roundTripper) resumed(req *http.Request, resp *http.Response) (*http.Re
 	}, nil
 }
 
-// checked reads a JSON answer to its end. What fails here fails one request.
-func (t *roundTripper) checked(resp *http.Response) (*http.Response, error) {
+// checked reads a JSON answer to its end. What fails here fails one request, at once.
+func (t *roundTripper) checked(req *http.Request, resp *http.Response, x *exchange) (*http.Response, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(t.dialer.limit)+1))
 	if err != nil {
 		return nil, fmt.Errorf("the answer broke off: %w", err)
 	}
 	if len(body) > t.dialer.limit {
-		return nil, fmt.Errorf("the answer is over the limit of %d bytes", t.dialer.limit)
+		return nil, &unusableError{fmt.Sprintf("the answer is over the limit of %d bytes", t.dialer.limit)}
 	}
-	if msg, err := codec.ParseMessage(body); err != nil {
-		return nil, fmt.Errorf("the answer is not a JSON-RPC message: %w", err)
-	} else if msg.Form != codec.FormResponse {
-		return nil, fmt.Errorf("the answer is a JSON-RPC message, but not a response")
+	msg, err := codec.ParseMessage(body)
+	switch {
+	case err != nil:
+		return nil, &unusableError{"the answer is not a JSON-RPC message: " + err.Error()}
+	case msg.Form != codec.FormResponse:
+		return nil, &unusableError{"the answer is a JSON-RPC message, but not a response"}
+	case msg.ID == nil: // an error about a request the server could not read: it can only be this one
+		x.refusal = &refusedError{status: resp.StatusCode, body: body}
+		return transient(req), nil
+	case string(msg.ID) != x.call:
+		return nil, &unusableError{fmt.Sprintf("the answer is one to the request %s, but this is %s", firstLine(msg.ID, 100), x.call)}
+	case msg.Error != nil:
+		if _, err := jsonrpc.DecodeMessage(body); err != nil { // the connection would end over it
+			return nil, &unusableError{"the answer is an error that cannot be read: " + err.Error()}
+		}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))

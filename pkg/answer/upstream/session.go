@@ -23,6 +23,8 @@ const (
 	flightTimeout = 2 * time.Second
 	// trailTimeout is how long a request's stream may go on after its answer, for its connection to be used again.
 	trailTimeout = 5 * time.Second
+	// maxReplies is how many answers to the server's requests may be on their way to it.
+	maxReplies = 64
 )
 
 // session is one MCP session. Its goroutines (the reader, the answers to the server's requests, and the link's own) are
@@ -30,19 +32,22 @@ const (
 type session struct {
 	log      *slog.Logger
 	link     link
-	feed     *feed
 	counters *counters
+	// notified takes the server's notifications, in order.
+	notified func(method string, params json.RawMessage)
 
 	version string // protocol revision; written in the handshake
 	server  string // the server's name and version, for the log; written in the handshake
 
-	life  context.Context // the upstream's
+	life  context.Context // the keeper's
 	ctx   context.Context // ends with the session; its cause says why
 	fail  context.CancelCauseFunc
 	tasks sync.WaitGroup
 
-	useful atomic.Bool // it has answered a request other than the handshake's
-	probes sync.Mutex  // one probe at a time; held while waiting, guards nothing else
+	useful  atomic.Bool   // it has answered a request other than the handshake's
+	replies chan struct{} // one for each answer to the server that is on its way
+	probing sync.Mutex    // one probe at a time; held while waiting, guards nothing else
+	probes  atomic.Uint64 // begun
 
 	// mu is a leaf.
 	mu      sync.Mutex
@@ -54,19 +59,19 @@ type session struct {
 type reply struct {
 	result json.RawMessage
 	err    error // *jsonrpc.Error: the server's; anything else: the transport gave the request up
-	after  mark  // the notifications that came before
 }
 
-func newSession(u *Upstream, l link) *session {
+func newSession(k *keeper, l link) *session {
 	s := &session{
-		log:      u.log,
+		log:      k.log,
 		link:     l,
-		feed:     &u.feed,
-		counters: &u.counters,
+		counters: &k.counters,
+		notified: k.notified,
 		pending:  make(map[int64]chan reply),
-		life:     u.life,
+		replies:  make(chan struct{}, maxReplies),
+		life:     k.life,
 	}
-	s.ctx, s.fail = context.WithCancelCause(u.life)
+	s.ctx, s.fail = context.WithCancelCause(k.life)
 	s.tasks.Go(s.receive)
 	return s
 }
@@ -91,9 +96,10 @@ func (s *session) receive() {
 			s.settle(msg)
 		case *jsonrpc.Request:
 			if msg.IsCall() {
-				s.tasks.Go(func() { s.serve(msg) })
-			} else {
-				s.notified(msg)
+				s.requested(msg)
+			} else if msg.Method != "notifications/cancelled" {
+				// That takes back a request of the server's to us, which serve has answered: it ends here, as the request did.
+				s.notified(msg.Method, msg.Params)
 			}
 		}
 	}
@@ -110,20 +116,21 @@ func (s *session) settle(msg *jsonrpc.Response) {
 		s.log.Debug("the MCP server answered a request that does not wait", "id", msg.ID.Raw())
 		return
 	}
-	waiting <- reply{result: msg.Result, err: msg.Error, after: s.feed.mark()}
+	waiting <- reply{result: msg.Result, err: msg.Error}
 }
 
-func (s *session) notified(msg *jsonrpc.Request) {
-	if msg.Method == "notifications/cancelled" {
-		// It takes back a request of the server's to us, which serve has answered: it ends here, as the request did.
-		return
+// requested has a request of the server's own answered. The reader must not wait for a server that asks and does not read.
+func (s *session) requested(msg *jsonrpc.Request) {
+	select {
+	case s.replies <- struct{}{}:
+		s.tasks.Go(func() {
+			defer func() { <-s.replies }()
+			s.serve(msg)
+		})
+	default:
+		s.counters.declined.Add(1)
+		s.log.Warn("left a request of the MCP server without an answer: it asks faster than it takes answers", "method", msg.Method)
 	}
-	notification, err := newNotification(msg.Method, msg.Params)
-	if err != nil {
-		s.log.Warn("dropped a notification whose method is not text", "error", err)
-		return
-	}
-	s.feed.publish(notification)
 }
 
 // serve answers a request of the server's own. Nothing but a ping can be meant for us: no capability was declared.
@@ -159,8 +166,9 @@ func (s *session) forget(id int64) {
 	delete(s.pending, id)
 }
 
-// call sends one request and waits for its reply, in order after the notifications that came before it. If ctx ends
-// first the server is told so. Errors: *brokenError, *refusedError, or ctx's cause.
+// call sends one request and waits for its reply. The notifications that came before it have been passed on by then. If
+// ctx ends first the server is told so. Errors: *brokenError, *refusedError,
+// *unusableError, or ctx's cause.
 func (s *session) call(ctx context.Context, method string, params json.RawMessage) (reply, error) {
 	id, waiting := s.register()
 	defer s.forget(id)
@@ -186,7 +194,6 @@ func (s *session) call(ctx context.Context, method string, params json.RawMessag
 		return reply{}, err
 	}
 	time.AfterFunc(trailTimeout, abort)
-	got.after.wait(ctx)
 	return got, nil
 }
 
@@ -243,13 +250,19 @@ func (s *session) examine(err error) error {
 }
 
 // probe asks the server whether the session lives, after cause made that doubtful, and ends the session if it does not.
-// Only an answer, or no connection, can tell: a server that is slow to answer, or does not know ping, lives.
+// Only an answer, or no connection, can tell: a server that is slow to answer, or does not know ping, lives. Who waits
+// while another probe runs shares the next one: many doubts at once cost two.
 func (s *session) probe(cause error) (lives bool) {
-	s.probes.Lock()
-	defer s.probes.Unlock()
-	if s.ctx.Err() != nil {
+	begun := s.probes.Load()
+	s.probing.Lock()
+	defer s.probing.Unlock()
+	switch {
+	case s.ctx.Err() != nil:
 		return false
+	case s.probes.Load() != begun:
+		return true
 	}
+	s.probes.Add(1)
 	ctx, cancel := context.WithTimeout(s.ctx, probeTimeout)
 	defer cancel()
 	id, waiting := s.register()

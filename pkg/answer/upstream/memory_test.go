@@ -1,0 +1,126 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// memory is a server in the test's hands, without any I/O: what the upstream writes comes out of messages, but for the
+// handshake, and what the server says goes in by the methods.
+type memory struct {
+	messages chan *jsonrpc.Request
+	links    chan *memoryLink // each connection
+	link     *memoryLink      // the last taken from links
+}
+
+type memoryLink struct {
+	server *memory
+	in     chan jsonrpc.Message
+	lost   context.Context
+	lose   context.CancelCauseFunc
+}
+
+func newMemory() *memory {
+	return &memory{messages: make(chan *jsonrpc.Request, 100_000), links: make(chan *memoryLink, 100)}
+}
+
+func (m *memory) dial(context.Context, *slog.Logger) (link, error) {
+	l := &memoryLink{server: m, in: make(chan jsonrpc.Message, 100_000)}
+	l.lost, l.lose = context.WithCancelCause(context.Background())
+	m.links <- l
+	return l, nil
+}
+
+func (m *memory) String() string { return "memory" }
+func (m *memory) close()         {}
+
+func (l *memoryLink) read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-l.in:
+		return msg, nil
+	case <-l.lost.Done():
+		return nil, context.Cause(l.lost)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
+	request, ok := msg.(*jsonrpc.Request)
+	switch {
+	case l.lost.Err() != nil:
+		return &brokenError{cause: context.Cause(l.lost)}
+	case !ok || request.Method == "notifications/initialized":
+	case request.Method == "initialize":
+		l.in <- &jsonrpc.Response{ID: request.ID, Result: json.RawMessage(`{"protocolVersion":"` + offered + `","serverInfo":{"name":"memory","version":"0"}}`)}
+	default:
+		copied := *request
+		copied.Params = append(json.RawMessage(nil), request.Params...)
+		l.server.messages <- &copied
+	}
+	return nil
+}
+
+func (l *memoryLink) negotiated(string)    {}
+func (l *memoryLink) established(*session) {}
+func (l *memoryLink) close()               { l.lose(io.EOF) }
+
+// next is the next message of the upstream, which must be of this method.
+func (m *memory) next(t *testing.T, method string) *jsonrpc.Request {
+	t.Helper()
+	got := soon(t, m.messages)
+	if got.Method != method {
+		t.Fatalf("the server got %s %s, want %s", got.Method, got.Params, method)
+	}
+	return got
+}
+
+func (m *memory) to() *memoryLink {
+	select {
+	case m.link = <-m.links:
+	default:
+	}
+	return m.link
+}
+
+func (m *memory) answer(to *jsonrpc.Request, result string) {
+	m.to().in <- &jsonrpc.Response{ID: to.ID, Result: json.RawMessage(result)}
+}
+
+func (m *memory) notify(method, params string) {
+	m.to().in <- &jsonrpc.Request{Method: method, Params: json.RawMessage(params)}
+}
+
+// crash loses the session.
+func (m *memory) crash() { m.to().lose(errors.New("the server crashed")) }
+
+// openShared opens a Shared; from server, if it is not nil.
+func openShared(t *testing.T, server *memory, cfg Config) *Shared {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	if cfg.URL == "" && cfg.Command == nil {
+		cfg.URL = "http://127.0.0.1:1/mcp"
+	}
+	s, err := NewShared(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server != nil {
+		s.dialer = server
+	}
+	s.jitter = func() float64 { return 0.1 }
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
