@@ -51,7 +51,9 @@ func TestAnAttemptThatKeepsFailingSaysSoOncePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		s := &Server{Gateway: "ws://gateway", Handler: fixed("", nil), Logger: slog.New(slog.NewTextHandler(&log, nil)), jitter: func() float64 { return 0.5 },
-			dial: func(context.Context, string, http.Header, *wsock.Config) (socket, error) { return nil, errors.New("404") }}
+			dial: func(context.Context, string, http.Header, *wsock.Config) (socket, error) {
+				return nil, errors.New("404")
+			}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx) }()
