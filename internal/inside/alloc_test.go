@@ -3,11 +3,10 @@
 package inside
 
 import (
+	"fmt"
 	"io"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -42,19 +41,6 @@ func (p *prompt) Flush() {
 func (p *prompt) Probe()         {}
 func (p *prompt) CloseUnserved() {}
 
-// request makes a context as fasthttp would hand it over.
-func (w *world) context(token, body string) *fasthttp.RequestCtx {
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.SetMethod(fasthttp.MethodPost)
-	ctx.Request.SetRequestURI("/containers/c1/mcp")
-	ctx.Request.Header.SetContentType("application/json")
-	ctx.Request.Header.Set("Accept", "application/json, text/event-stream")
-	ctx.Request.Header.Set("MCP-Protocol-Version", "2025-11-25")
-	ctx.Request.Header.Set("Mcp-Session-Id", token)
-	ctx.Request.SetBodyString(body)
-	return ctx
-}
-
 // TestAllocationsPerRequest holds what this room and package mux allocate for a
 // request, HTTP itself not counted.
 func TestAllocationsPerRequest(t *testing.T) {
@@ -74,12 +60,16 @@ func TestAllocationsPerRequest(t *testing.T) {
 		// The container's name, the call's key, mux's ask and path, and the channel's row.
 		{"call", callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
 	} {
-		ctx := w.context(token, c.body)
+		client := w.offline()
+		head := []byte(postHead("/containers/c1/mcp", token, "MCP-Protocol-Version: 2025-11-25", fmt.Sprintf("Content-Length: %d", len(c.body))))
+		var got []byte
 		n := testing.AllocsPerRun(1000, func() {
-			ctx.Response.Reset()
-			w.handler.serve(ctx)
+			x := client.request(head, c.body)
+			w.handler.serve(x)
+			got = append(got[:0], x.response.Body()...)
+			x.release()
 		})
-		if got := string(ctx.Response.Body()); got != c.want {
+		if string(got) != c.want {
 			t.Errorf("%s: got %s", c.name, got)
 		}
 		t.Logf("%s: %v allocations", c.name, n)
@@ -118,12 +108,9 @@ func TestNotificationIsEncodedOnce(t *testing.T) {
 func TestWaitingLooksForTheClientWithoutAllocating(t *testing.T) {
 	w := newWorld(t)
 	conn := sock.Wrap(w.raw(""))
-	if got := testing.AllocsPerRun(100, func() { conn.Departed() }); got > 2 {
-		t.Errorf("%v allocations per look", got)
-	}
-	c := takeCall(nil, nil)
+	c := takeCall(nil, conn)
 	defer c.release()
-	if got := testing.AllocsPerRun(100, func() { c.timer.Reset(time.Hour) }); got > 0 {
-		t.Errorf("%v allocations per timer", got)
+	if got := testing.AllocsPerRun(100, func() { c.Gone(); c.timer.Reset(time.Hour) }); got > 0 {
+		t.Errorf("%v allocations per look", got)
 	}
 }

@@ -3,8 +3,8 @@ package inside
 import (
 	"bytes"
 	"encoding/json"
-	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/diverge-network/gateway/internal/sock"
@@ -41,9 +41,12 @@ const (
 	callLeft                    // its client's connection ended (protocol A10)
 )
 
-// departurePoll is how often a waiting call looks whether its client is still
-// there. Nothing tells us: fasthttp does not read while it answers.
-const departurePoll = time.Second
+// How often a waiting call looks whether its client is still there: soon at
+// first, then half as often each time. Nothing tells us, as nobody reads.
+const (
+	firstLook     = 50 * time.Millisecond
+	departurePoll = time.Second
+)
 
 // call is one request that waits for its answer; it is the mux.Caller. Its
 // request's goroutine owns it, except that Settle writes out and outcome before
@@ -53,8 +56,13 @@ type call struct {
 	told  chan ending   // of capacity 1; sent under Face.mu while the call is entered
 	timer *time.Timer
 
-	id      []byte // the request's, borrowed
-	out     []byte // what the response is appended to
+	// client is the connection that waits; nil while the call is in the pool.
+	// Anybody may look at it: who asks too late asks about another request, and
+	// the answer is of no use to it, but never of harm.
+	client atomic.Pointer[sock.Conn]
+
+	id      []byte        // the request's, borrowed
+	out     *codec.Buffer // the response's body, once settled; for the exchange to take
 	outcome mux.Outcome
 }
 
@@ -64,9 +72,10 @@ var idleCalls = sync.Pool{New: func() any {
 	return c
 }}
 
-func takeCall(id, out []byte) *call {
+func takeCall(id []byte, client *sock.Conn) *call {
 	c := idleCalls.Get().(*call)
-	c.id, c.out = id, out
+	c.id = id
+	c.client.Store(client)
 	return c
 }
 
@@ -78,8 +87,15 @@ func (c *call) release() {
 	default:
 	}
 	c.timer.Stop()
-	c.id, c.out = nil, nil
+	c.client.Store(nil)
+	c.id = nil
 	idleCalls.Put(c)
+}
+
+// Gone implements mux.Leaver.
+func (c *call) Gone() bool {
+	client := c.client.Load()
+	return client != nil && client.Departed()
 }
 
 // tell says that the call need not wait any longer. The first one counts.
@@ -96,20 +112,20 @@ func (c *call) Settle(s mux.Settlement) {
 	switch {
 	case s.Outcome != mux.Answered:
 		fault := faultOf(s)
-		c.out = codec.AppendErrorResponse(c.out, c.id, fault.Append(nil))
+		c.out = errorResponse(c.id, fault.Append(nil))
 	case s.Answer.Tag == codec.TagError:
-		c.out = codec.AppendErrorResponse(c.out, c.id, s.Answer.Body)
+		c.out = errorResponse(c.id, s.Answer.Body)
 	default:
-		c.out = codec.AppendResponse(c.out, c.id, s.Answer.Body)
+		c.out = resultResponse(c.id, s.Answer.Body)
 	}
 	c.outcome = s.Outcome
 	c.done <- struct{}{}
 }
 
 // wait waits until the ask has ended for its client, however long that takes.
-func (c *call) wait(ask *mux.Ask, conn net.Conn) ending {
-	var client *sock.Conn // made once needed: most answers come sooner
-	c.timer.Reset(departurePoll)
+func (c *call) wait(ask *mux.Ask) ending {
+	look := firstLook
+	c.timer.Reset(look)
 	for {
 		select {
 		case <-c.done:
@@ -117,13 +133,11 @@ func (c *call) wait(ask *mux.Ask, conn net.Conn) ending {
 		case why := <-c.told:
 			return c.abandon(ask, why)
 		case <-c.timer.C:
-			if client == nil {
-				client = sock.Wrap(conn)
-			}
-			if client.Departed() {
+			if c.Gone() {
 				return c.abandon(ask, callLeft)
 			}
-			c.timer.Reset(departurePoll)
+			look = min(2*look, departurePoll)
+			c.timer.Reset(look)
 		}
 	}
 }

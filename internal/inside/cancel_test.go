@@ -110,13 +110,7 @@ func TestA10_CancelReachesNoOtherSession(t *testing.T) {
 func TestA10_DepartedCallerLeavesItsAsk(t *testing.T) {
 	w := newWorld(t)
 	s, p := w.connect("c1"), w.provide("c1")
-	reset := func(conn net.Conn) {
-		if err := conn.(*net.TCPConn).SetLinger(0); err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.Close()
-	}
-	for i, depart := range []func(net.Conn){func(c net.Conn) { _ = c.Close() }, reset} {
+	for i, depart := range []func(net.Conn){func(c net.Conn) { _ = c.Close() }, func(c net.Conn) { reset(t, c) }} {
 		conn := w.raw(postHead("/containers/c1/mcp", s.token, fmt.Sprintf("Content-Length: %d", len(callBody))) + callBody)
 		a := p.next()
 		depart(conn)

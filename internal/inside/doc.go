@@ -8,6 +8,12 @@
 // is answered here. A GET opens the session's event stream, on which the
 // container's notifications arrive (protocol N7). A DELETE ends the session.
 //
+// A connection is judged step by step, and costs memory only for what has
+// arrived: its request's head, then, once path, method, headers and session have
+// been looked at, its body. What is refused costs none. Between requests it
+// holds no buffer. The reading of requests is limited in time; waiting for an
+// answer, and listening, are not.
+//
 // Each container has a Face: its sessions, its calls in flight and its event
 // streams. The Face is the mux.Sink of the container, so a container without a
 // client costs one small struct, and Faces makes them for mux.Config.NewSink.
@@ -22,8 +28,8 @@
 //	Handler.mu     its listeners; a leaf
 //
 // Nothing of package mux is called while one of them is held. Of what package mux
-// calls, Face.Notify takes none of them, and Face.Forgotten takes Face.mu and
-// archive.mu.
+// calls, Face.Notify and call.Gone take none of them, and Face.Forgotten takes
+// Face.mu and archive.mu.
 //
 // A container is entered while a request of it is served and while a stream is
 // open, so that it is not forgotten meanwhile (protocol G5). What its sessions

@@ -14,8 +14,7 @@ import (
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
-// events is the event stream of one session: the connection of a GET, which
-// fasthttp handed over. It is the stream.Conn of its own stream. Its one
+// events is the event stream of one session: the connection of a GET. It is the stream.Conn of its own stream. Its one
 // goroutine only reads, and so sees the client leave.
 type events struct {
 	// Set before the stream opens.
@@ -54,58 +53,61 @@ func appendStreamHead(dst []byte) []byte {
 		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n\r\n"...)
 }
 
+// listening is what a connection needs to become a session's event stream.
+type listening struct {
+	container *mux.Container // entered
+	session   session
+}
+
 // listen serves a GET: the connection becomes the session's event stream. It
 // works from initialize on. A Last-Event-ID is ignored: nothing is replayed
 // (protocol N5).
-func (h *Handler) listen(ctx *fasthttp.RequestCtx, container string) {
-	if data := judgeRevision(ctx); data != nil {
-		h.refuse(ctx, ReasonRevision, detail{data: data})
+func (h *Handler) listen(x *exchange, container string) {
+	if data := judgeRevision(&x.request.Header); data != nil {
+		h.refuse(x, ReasonRevision, detail{data: data})
 		return
 	}
-	c, s, refused := h.admit(ctx, container)
+	c, s, refused := h.admit(x, container)
 	if refused != "" {
-		h.refuse(ctx, refused, detail{})
+		h.refuse(x, refused, detail{})
 		return
 	}
-	h.running.Add(1) // the stream's; it counts from here on, while this request still does
-	// Without a response of fasthttp's the callback is never skipped.
-	ctx.HijackSetNoResponse(true)
-	ctx.Hijack(func(conn net.Conn) { h.stream(conn, c, s) })
+	x.listens = &listening{container: c, session: s}
 }
 
-// stream opens the event stream on a connection that was handed over, and exits
-// the container when it ends.
-func (h *Handler) stream(hijacked net.Conn, c *mux.Container, s session) {
-	e := &events{handler: h, container: c, face: c.Sink().(*Face), session: s.id}
+// stream opens the event stream on a connection that was handed over, which it
+// owns from here on, and exits the container when it ends.
+func (h *Handler) stream(conn *sock.Conn, l *listening) {
+	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id, conn: conn}
+	h.running.Add(1) // the caller counts as well, until it returns
 	reading := false
 	defer func() {
 		if !reading {
-			c.Exit()
+			_ = conn.Close()
+			l.container.Exit()
 			h.running.Done()
 		}
 	}()
-	defer h.guardStream(hijacked)
-	raw, _, err := sock.Early(hijacked) // nothing that a client sends here counts
-	if err != nil {
-		_ = raw.Close()
+	defer h.guardStream(conn)
+	e.head, e.beat.Beater = appendStreamHead(nil), e
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
-	e.conn, e.head = sock.Wrap(raw), appendStreamHead(nil)
-	e.beat.Beater = e
 	if !e.face.open(e) {
-		h.refuseStream(e.conn)
+		h.refuseStream(conn)
 		return
 	}
 	reading = true
-	// A fresh stack: this one has grown in fasthttp's hands, and would stay so.
+	// A fresh stack: this one has grown, and would stay so.
 	go e.read()
 }
 
 // refuseStream ends a connection whose session was ended while it was handed over.
 func (h *Handler) refuseStream(conn *sock.Conn) {
-	h.observer.Refused(Listener, string(ReasonUnknownSession))
-	var r fasthttp.Response
 	gone := refusalFor(ReasonUnknownSession)
+	h.observer.Refused(Listener, string(gone.reason))
+	h.logRefused(gone, "", conn, nil)
+	var r fasthttp.Response
 	r.SetStatusCode(gone.status)
 	r.Header.SetContentType(mediaJSON)
 	r.SetConnectionClose()
@@ -114,7 +116,6 @@ func (h *Handler) refuseStream(conn *sock.Conn) {
 		// Whether it arrives or not, the connection ends.
 		_, _ = r.WriteTo(conn)
 	}
-	_ = conn.Close()
 }
 
 // read is the stream's goroutine. It waits without a buffer until the client

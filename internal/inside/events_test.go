@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
@@ -316,8 +317,7 @@ func TestStreamOfASessionThatEndsMeanwhile(t *testing.T) {
 	c.Sink().(*Face).end(read)
 	server, client := net.Pipe()
 	defer client.Close()
-	w.handler.running.Add(1)
-	go w.handler.stream(server, c, read)
+	go w.handler.stream(sock.Wrap(server), &listening{c, read})
 	body := readAll(t, client)
 	if !strings.HasPrefix(body, "HTTP/1.1 404 ") || !strings.HasSuffix(body, `"message":"Session not found"}}`) {
 		t.Errorf("got %q", body)

@@ -90,15 +90,20 @@ func (f *Face) Forgotten() {
 	f.faces.archive.keep(&f.sessions, f.faces.lifetime, now)
 }
 
-// begin enters a call; refused says why it may not be made.
+// begin enters a call; refused says why it may not be made. A call with the same
+// id whose client has gone, which nobody has noticed yet, makes way: it may be
+// this one's client, come back.
 func (f *Face) begin(key callKey, c *call) (refused Reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sessions.hasEnded(key.session) {
 		return ReasonUnknownSession
 	}
-	if f.calls[key] != nil {
-		return ReasonDuplicateID
+	if holder := f.calls[key]; holder != nil {
+		if !holder.Gone() {
+			return ReasonDuplicateID
+		}
+		holder.tell(callLeft)
 	}
 	if f.calls == nil {
 		f.calls = make(map[callKey]*call, 1)
@@ -114,11 +119,13 @@ const manyCalls = 64
 
 // finish takes a call out again, after which nobody tells it anything. As the
 // client was there until now, it counts as a use of the session.
-func (f *Face) finish(key callKey) {
+func (f *Face) finish(key callKey, c *call) {
 	now := f.faces.now().UnixNano()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.calls, key)
+	if f.calls[key] == c { // it may have made way
+		delete(f.calls, key)
+	}
 	if f.crowded && len(f.calls) == 0 {
 		f.calls, f.crowded = nil, false
 	}

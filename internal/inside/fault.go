@@ -32,9 +32,17 @@ func faultOf(s mux.Settlement) codec.Error {
 		message = "the answer is too big"
 		data.Limit = s.Limit
 	default:
-		message = "the gateway is shutting down: the request may have been carried out, and its answer is lost"
+		message = stoppedMessage(s.Announced)
 	}
 	return fault(message, data)
+}
+
+// stoppedMessage says whether it is safe to try again.
+func stoppedMessage(announced bool) string {
+	if announced {
+		return "the gateway is shutting down: the request may have been carried out, and its answer is lost"
+	}
+	return "the gateway is shutting down: no server had heard of this request: it was not carried out, try again"
 }
 
 func fault(message string, data faultData) codec.Error {

@@ -2,10 +2,8 @@ package inside
 
 import (
 	"bytes"
-	"net"
+	"fmt"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 )
@@ -26,20 +24,13 @@ func FuzzPost(f *testing.F) {
 	w := newWorld(f)
 	w.mux.Stop() // asks are settled at once
 	token, _ := w.faces.mint(defaultContainer, newest)
-	conn, peer := net.Pipe()
-	f.Cleanup(func() { _ = conn.Close(); _ = peer.Close() })
+	client := w.offline()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var ctx fasthttp.RequestCtx
-		ctx.Init2(conn, nil, true)
-		ctx.Request.Header.SetMethod(fasthttp.MethodPost)
-		ctx.Request.SetRequestURI("/mcp")
-		ctx.Request.Header.SetContentType("application/json")
-		ctx.Request.Header.Set("Accept", "*/*")
-		ctx.Request.Header.Set("Mcp-Session-Id", token)
-		ctx.Request.SetBody(body)
-		w.handler.serve(&ctx)
+		x := client.request([]byte(postHead("/mcp", token, fmt.Sprintf("Content-Length: %d", len(body)))), string(body))
+		defer x.release()
+		w.handler.serve(x)
 
-		answer, status := ctx.Response.Body(), ctx.Response.StatusCode()
+		answer, status := x.response.Body(), x.response.StatusCode()
 		switch status {
 		case 202:
 			if len(answer) != 0 {

@@ -5,18 +5,15 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
-
-// maxHeader is the most bytes that a request's head may have.
-const maxHeader = 8 << 10
 
 // Config is what a Handler needs.
 type Config struct {
@@ -47,9 +44,9 @@ type Handler struct {
 	cfg         Config
 	mux         *mux.Mux
 	faces       *Faces
-	http        *fasthttp.Server
 	ring        *keepalive.Ring
-	origins     origins
+	origins     origin.Policy
+	pace        pace
 	initialized [len(revisions)][]byte
 	observer    Observer
 	log         *slog.Logger
@@ -83,7 +80,8 @@ func New(config Config) (*Handler, error) {
 		mux:         config.Mux,
 		faces:       config.Faces,
 		ring:        keepalive.NewRing(config.KeepAlive),
-		origins:     newOrigins(config.AllowOrigin, config.LoopbackOrigins),
+		origins:     origin.New(config.AllowOrigin, config.LoopbackOrigins),
+		pace:        usualPace,
 		initialized: initialized,
 		observer:    config.Observer,
 		log:         config.Logger,
@@ -96,106 +94,54 @@ func New(config Config) (*Handler, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	h.log = h.log.With("listener", Listener)
 	h.roster.init()
-	h.http = h.server()
 	h.ring.Panicked = func(value any, stack []byte) { h.panicked(PanicStream, value, stack) }
 	h.ring.Start()
 	return h, nil
 }
 
-func (h *Handler) server() *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler:               h.serve,
-		HeaderReceived:        h.headerReceived,
-		ExpectHandler:         h.expected,
-		ErrorHandler:          h.failed,
-		Logger:                httpLog{h.log},
-		MaxRequestBodySize:    h.cfg.MaxBody,
-		ReadBufferSize:        maxHeader,
-		ReduceMemoryUsage:     true, // an idle connection holds no buffer
-		KeepHijackedConns:     true, // event streams are ours once handed over
-		NoDefaultServerHeader: true,
-		NoDefaultContentType:  true,
-
-		DisablePreParseMultipartForm: true,
-	}
-}
-
 // serve answers one request.
-func (h *Handler) serve(ctx *fasthttp.RequestCtx) {
-	defer h.recovered(ctx)
-	if h.stopped() {
-		ctx.SetConnectionClose()
-	}
-	id, refused := h.judge(&ctx.Request.Header)
+func (h *Handler) serve(x *exchange) {
+	defer h.recovered(x)
+	id, refused, d := h.judge(&x.request.Header)
 	if refused != "" {
-		h.refuse(ctx, refused, h.refusalDetail(refused))
+		h.refuse(x, refused, d)
 		return
 	}
 	container := containerName(id)
-	switch string(ctx.Method()) {
+	switch string(x.request.Header.Method()) {
 	case fasthttp.MethodPost:
-		h.post(ctx, container)
+		h.post(x, container)
 	case fasthttp.MethodGet:
-		h.listen(ctx, container)
+		h.listen(x, container)
 	default: // DELETE: judge lets nothing else pass
-		h.end(ctx, container)
+		h.end(x, container)
 	}
 }
 
 // end serves a DELETE: the client is done with its session.
-func (h *Handler) end(ctx *fasthttp.RequestCtx, container string) {
-	c, s, refused := h.admit(ctx, container)
+func (h *Handler) end(x *exchange, container string) {
+	c, s, refused := h.admit(x, container)
 	if refused != "" {
-		h.refuse(ctx, refused, detail{})
+		h.refuse(x, refused, detail{})
 		return
 	}
 	defer c.Exit()
 	c.Sink().(*Face).end(s)
-	ctx.SetStatusCode(fasthttp.StatusNoContent)
-}
-
-// failed answers a request that fasthttp could not read; the connection ends.
-func (h *Handler) failed(ctx *fasthttp.RequestCtx, err error) {
-	defer h.recovered(ctx)
-	var (
-		tooSmall *fasthttp.ErrSmallBuffer
-		broken   net.Error
-	)
-	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		h.refuse(ctx, ReasonTooBig, h.refusalDetail(ReasonTooBig))
-	case errors.As(err, &tooSmall):
-		h.refuse(ctx, ReasonHeaderTooBig, detail{})
-	case h.stopped():
-		h.refuse(ctx, ReasonShutdown, detail{})
-		return
-	case errors.As(err, &broken):
-		ctx.SetStatusCode(fasthttp.StatusRequestTimeout)
-		return // the connection broke: there is nobody to tell
-	default:
-		h.refuse(ctx, ReasonMalformed, detail{cause: err.Error()})
-	}
-	h.farewell(ctx)
+	x.response.SetStatusCode(fasthttp.StatusNoContent)
 }
 
 // recovered keeps a panic from ending more than the request it happened in.
-func (h *Handler) recovered(ctx *fasthttp.RequestCtx) {
+func (h *Handler) recovered(x *exchange) {
 	if value := recover(); value != nil {
 		h.panicked(PanicRequest, value, debug.Stack())
-		h.refuse(ctx, ReasonPanic, detail{})
+		x.spoilt = true
+		h.refuse(x, ReasonPanic, detail{})
 	}
 }
 
 func (h *Handler) panicked(where string, value any, stack []byte) {
 	h.observer.Panicked(where)
 	h.log.Error("panic", "where", where, "panic", value, "stack", string(stack))
-}
-
-// refusalDetail adds to a refusal the limit it is about.
-func (h *Handler) refusalDetail(reason Reason) detail {
-	if reason != ReasonTooBig {
-		return detail{}
-	}
-	return detail{cause: "the limit is " + strconv.Itoa(h.cfg.MaxBody) + " bytes"}
 }

@@ -3,8 +3,6 @@ package inside
 import (
 	"encoding/json"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -46,10 +44,10 @@ func initializeResults(server Implementation) (encoded [len(revisions)][]byte, e
 
 // initialize starts a session. A session the request names is not looked at: a
 // client that begins anew may still send the one it lost.
-func (h *Handler) initialize(ctx *fasthttp.RequestCtx, container string, m codec.Message) {
+func (h *Handler) initialize(x *exchange, container string, m codec.Message) {
 	requested, ok := requestedRevision(m.Params)
 	if !ok {
-		h.fail(ctx, m.ID, codec.Error{Code: codeInvalidParams,
+		h.fail(x, m.ID, codec.Error{Code: codeInvalidParams,
 			Message: "Invalid params: initialize needs params.protocolVersion, a string"})
 		return
 	}
@@ -59,8 +57,8 @@ func (h *Handler) initialize(ctx *fasthttp.RequestCtx, container string, m codec
 	}
 	defer h.mux.Enter(container).Exit() // begins with its first accepted request (protocol G5)
 	token, _ := h.faces.mint(container, r)
-	ctx.Response.Header.Set(headerSession, token)
-	h.result(ctx, m.ID, h.initialized[r])
+	x.response.Header.Set(headerSession, token)
+	h.result(x, m.ID, h.initialized[r])
 }
 
 func requestedRevision(params []byte) (name string, ok bool) {

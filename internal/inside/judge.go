@@ -1,6 +1,9 @@
 package inside
 
 import (
+	"bytes"
+	"strconv"
+
 	"github.com/valyala/fasthttp"
 )
 
@@ -10,77 +13,69 @@ const (
 	headerRevision = "Mcp-Protocol-Version"
 )
 
-// smallBody is the longest body that is read even of a request that will be
-// refused: that is cheaper than the connection, which is lost otherwise.
-const smallBody = 8 << 10
-
-// judge is what can be said of a request before its body: the container it
-// addresses (borrowed, nil for the default one), or why it is refused. It has
-// no effect, so it may be asked again.
-func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reason) {
+// judge is what can be said of a request by its head alone, its session apart:
+// the container it addresses (borrowed, nil for the default one), or why it is
+// refused.
+func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reason, d detail) {
 	id, refused = endpoint(header.RequestURI())
 	if refused != "" {
-		return nil, refused
+		return nil, refused, d
 	}
-	if origin := header.Peek(fasthttp.HeaderOrigin); len(origin) > 0 && !h.origins.allow(origin) {
-		return nil, ReasonOrigin
+	// What two parties may read differently is not read at all.
+	for _, name := range [...]string{fasthttp.HeaderOrigin, headerSession, headerRevision} {
+		if ambiguous(header.PeekAll(name)) {
+			return nil, ReasonMalformed, detail{cause: "there are two " + name + " headers that differ"}
+		}
+	}
+	if origin := header.Peek(fasthttp.HeaderOrigin); len(origin) > 0 && !h.origins.Allow(origin) {
+		return nil, ReasonOrigin, d
 	}
 	switch string(header.Method()) {
 	case fasthttp.MethodPost:
-		return id, h.judgePost(header)
+		refused = judgePost(header)
+		if length := header.ContentLength(); refused == "" && length > h.cfg.MaxBody {
+			refused, d = ReasonTooBig, h.limit()
+		}
+		return id, refused, d
 	case fasthttp.MethodGet:
 		if !accepts(header.PeekAll(fasthttp.HeaderAccept), mediaStream) {
-			return nil, ReasonAccept
+			return nil, ReasonAccept, d
 		}
-		return id, ""
+		return id, "", d
 	case fasthttp.MethodDelete:
-		return id, ""
+		return id, "", d
 	default:
-		return nil, ReasonMethod
+		return nil, ReasonMethod, d
 	}
 }
 
-func (h *Handler) judgePost(header *fasthttp.RequestHeader) Reason {
+func judgePost(header *fasthttp.RequestHeader) Reason {
 	if !isMedia(header.ContentType(), mediaJSON) {
 		return ReasonContentType
 	}
-	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && !equalFold(coding, "identity") {
-		return ReasonContentEncoding
+	for _, coding := range header.PeekAll(fasthttp.HeaderContentEncoding) {
+		if len(coding) > 0 && !equalFold(coding, "identity") {
+			return ReasonContentEncoding
+		}
 	}
 	lines := header.PeekAll(fasthttp.HeaderAccept)
 	if !accepts(lines, mediaJSON) || !accepts(lines, mediaStream) {
 		return ReasonAccept
 	}
-	if header.ContentLength() > h.cfg.MaxBody {
-		return ReasonTooBig
-	}
 	return ""
 }
 
-// headerReceived keeps fasthttp from reading a body that is long, or of unknown
-// length, when the request will be refused: it is made to look like one that
-// waits to be told to go on, and expected tells it not to.
-func (h *Handler) headerReceived(header *fasthttp.RequestHeader) (config fasthttp.RequestConfig) {
-	if length := header.ContentLength(); length >= 0 && length <= smallBody || length == noBody {
-		return config
+// ambiguous reports whether a header of one value was given several.
+func ambiguous(values [][]byte) bool {
+	for i := 1; i < len(values); i++ {
+		if !bytes.Equal(values[0], values[i]) {
+			return true
+		}
 	}
-	if _, refused := h.judge(header); refused != "" {
-		header.Set(fasthttp.HeaderExpect, "100-continue")
-	}
-	return config
+	return false
 }
 
-// noBody is fasthttp's ContentLength of a request that has neither a length nor
-// a transfer coding.
-const noBody = -2
-
-// expected decides whether a request that waits for 100 Continue gets it.
-func (h *Handler) expected(ctx *fasthttp.RequestCtx) int {
-	_, refused := h.judge(&ctx.Request.Header)
-	if refused == "" {
-		return fasthttp.StatusContinue
-	}
-	h.refuse(ctx, refused, h.refusalDetail(refused))
-	h.farewell(ctx)
-	return ctx.Response.StatusCode()
+// limit adds to a refusal of a body how big it may be.
+func (h *Handler) limit() detail {
+	return detail{cause: "the limit is " + strconv.Itoa(h.cfg.MaxBody) + " bytes"}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,127 @@ func TestMemoryOfAnIdleStream(t *testing.T) {
 	t.Logf("an idle event stream in a container of its own: %d bytes of heap and %d of stack", heap, stacks)
 	if heap+stacks > maxIdleStream {
 		t.Errorf("an idle event stream costs %d bytes, more than %d", heap+stacks, maxIdleStream)
+	}
+	runtime.KeepAlive(w)
+}
+
+// TestBodiesCostMemoryAsTheyArrive has 50 clients each declare a body of 64 MiB
+// and send one byte of it.
+func TestBodiesCostMemoryAsTheyArrive(t *testing.T) {
+	const clients, most = 50, 2 << 20
+	w := newWorld(t, func(o *options) { o.maxBody = 64 << 20 })
+	s := w.connect("c1")
+	length, chunk := "Content-Length: 67108864", "Transfer-Encoding: chunked"
+	post, unknown := postHead(s.path, s.token, length), postHead(s.path, "nonsense", length)
+	for name, request := range map[string]string{
+		"length":             post + "{",
+		"chunk":              postHead(s.path, s.token, chunk) + "4000000\r\n{",
+		"length, no session": unknown + "{",
+		"chunk, no session":  postHead(s.path, "nonsense", chunk) + "4000000\r\n{",
+		"GET":                strings.Replace(unknown, "POST", "GET", 1) + "{",
+		"DELETE":             strings.Replace(unknown, "POST", "DELETE", 1) + "{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, _ := goMemory()
+			refused := w.observed.of("refused inside malformed") + w.observed.of("refused inside unknown-session")
+			descriptors := make([]int, clients)
+			for i := range descriptors {
+				descriptors[i] = w.descriptor(request)
+			}
+			peak := int64(0)
+			measure := func() {
+				heap, _ := goMemory()
+				peak = max(peak, heap-before)
+			}
+			for range 10 {
+				measure()
+			}
+			for _, fd := range descriptors { // has who still reads find the end, so that all was seen
+				if err := unix.Shutdown(fd, unix.SHUT_WR); err != nil {
+					t.Fatal(err)
+				}
+			}
+			await(t, "all to be refused", func() bool {
+				measure()
+				return w.observed.of("refused inside malformed")+w.observed.of("refused inside unknown-session") == refused+clients
+			})
+			for _, fd := range descriptors {
+				_ = unix.Close(fd)
+			}
+			t.Logf("%d KiB", peak>>10)
+			if peak > most {
+				t.Errorf("%d clients cost %d bytes, more than %d", clients, peak, most)
+			}
+		})
+	}
+}
+
+// maxIdleConnection bounds what a connection costs that has had a request
+// answered and waits for the next one: no buffer is held for it.
+const maxIdleConnection = 6 << 10
+
+// maxWaitingCall bounds what a call costs, its connection included, while it
+// waits for its answer: its head and its body, and a stack, but no reader.
+const maxWaitingCall = 12 << 10
+
+func TestMemoryOfAWaitingCall(t *testing.T) {
+	const n = 500
+	w := newWorld(t)
+	s := w.connect("c1")
+	sent := 0
+	call := func(n int) (descriptors []int) {
+		for range n {
+			body := strings.Replace(callBody, `"id":1`, fmt.Sprintf(`"id":%d`, sent), 1)
+			descriptors = append(descriptors, w.descriptor(postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(body)))+body))
+			sent++
+		}
+		awaitWaiting(t, w.mux, int64(sent))
+		return descriptors
+	}
+	descriptors := call(50)
+	heapBefore, stacksBefore := goMemory()
+	descriptors = append(descriptors, call(n)...)
+	heap, stacks := goMemory()
+	heap, stacks = (heap-heapBefore)/n, (stacks-stacksBefore)/n
+	t.Logf("a waiting call: %d bytes of heap and %d of stack", heap, stacks)
+	if heap+stacks > maxWaitingCall {
+		t.Errorf("a waiting call costs %d bytes, more than %d", heap+stacks, maxWaitingCall)
+	}
+	for _, fd := range descriptors {
+		_ = unix.Close(fd)
+	}
+	awaitWaiting(t, w.mux, 0)
+}
+
+func TestMemoryOfAnIdleConnection(t *testing.T) {
+	const n = 1000
+	w := newWorld(t)
+	s := w.connect("c1")
+	request := postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(pingBody))) + pingBody
+	open := func(n int) (descriptors []int) {
+		buffer := make([]byte, 4096)
+		for range n {
+			fd := w.descriptor(request)
+			if k, err := unix.Read(fd, buffer); err != nil || !bytes.HasPrefix(buffer[:k], []byte("HTTP/1.1 200")) {
+				t.Fatalf("got %q, %v", buffer[:max(k, 0)], err)
+			}
+			descriptors = append(descriptors, fd)
+		}
+		return descriptors
+	}
+	descriptors := open(100)
+	heapBefore, stacksBefore := goMemory()
+	descriptors = append(descriptors, open(n)...)
+	defer func() {
+		for _, fd := range descriptors {
+			_ = unix.Close(fd)
+		}
+	}()
+	heap, stacks := goMemory()
+	heap, stacks = (heap-heapBefore)/n, (stacks-stacksBefore)/n
+	t.Logf("an idle connection: %d bytes of heap and %d of stack", heap, stacks)
+	if heap+stacks > maxIdleConnection {
+		t.Errorf("an idle connection costs %d bytes, more than %d", heap+stacks, maxIdleConnection)
 	}
 	runtime.KeepAlive(w)
 }

@@ -15,6 +15,7 @@ type Reason string
 // The reasons, roughly in the order in which a request is judged.
 const (
 	ReasonMalformed       Reason = "malformed"
+	ReasonTimeout         Reason = "timeout"
 	ReasonHeaderTooBig    Reason = "header-too-big"
 	ReasonUnknownPath     Reason = "unknown-path"
 	ReasonBadContainer    Reason = "bad-container"
@@ -59,6 +60,8 @@ const allowedMethods = "GET, POST, DELETE"
 var refusals = [...]refusal{
 	{ReasonMalformed, fasthttp.StatusBadRequest, codeTransport,
 		"malformed HTTP request"},
+	{ReasonTimeout, fasthttp.StatusRequestTimeout, codeTransport,
+		"the request did not arrive in time"},
 	{ReasonHeaderTooBig, fasthttp.StatusRequestHeaderFieldsTooLarge, codeTransport,
 		"the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
 	{ReasonUnknownPath, fasthttp.StatusNotFound, codeTransport,
@@ -121,23 +124,18 @@ type detail struct {
 	data  []byte // the error object's data
 }
 
-// refuse makes the refusal ctx's response, counts it and logs it.
-func (h *Handler) refuse(ctx *fasthttp.RequestCtx, reason Reason, d detail) {
+// refuse makes the refusal x's response, counts it and logs it.
+func (h *Handler) refuse(x *exchange, reason Reason, d detail) {
 	r := refusalFor(reason)
-	h.refused(ctx, reason, d)
-	ctx.Response.Reset()
-	ctx.SetStatusCode(r.status)
-	ctx.SetContentType(mediaJSON)
-	if reason == ReasonMethod {
-		ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
-	}
-	ctx.Response.SetBody(r.body(d))
-}
-
-func (h *Handler) refused(ctx *fasthttp.RequestCtx, reason Reason, d detail) {
 	h.observer.Refused(Listener, string(reason))
-	h.debug("refused", "reason", string(reason), "cause", d.cause, "method", string(ctx.Method()),
-		"path", string(rawPath(ctx.Request.Header.RequestURI())), "remote", ctx.RemoteAddr())
+	h.logRefused(r, d.cause, x.client.conn, x.head())
+	x.reset()
+	x.response.SetStatusCode(r.status)
+	x.response.Header.SetContentType(mediaJSON)
+	if reason == ReasonMethod {
+		x.response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+	}
+	x.response.SetBodyRaw(r.body(d))
 }
 
 func (r *refusal) body(d detail) []byte {

@@ -3,8 +3,6 @@ package inside
 import (
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
@@ -12,18 +10,17 @@ import (
 // relay asks the provider's server on behalf of a request, and waits for what
 // comes of it. The payload is a view of the request's body, which stays as it is
 // until relay returns.
-func (h *Handler) relay(ctx *fasthttp.RequestCtx, c *mux.Container, s session, id []byte, kind codec.Kind, payload []byte) {
+func (h *Handler) relay(x *exchange, c *mux.Container, s session, id []byte, kind codec.Kind, payload []byte) {
 	face := c.Sink().(*Face)
 	key := keyOf(s.id, id)
-	made := takeCall(id, ctx.Response.SwapBody(nil)[:0])
+	made := takeCall(id, x.client.conn)
 	if refused := face.begin(key, made); refused != "" {
-		ctx.Response.SwapBody(made.out)
 		made.release()
 		d := detail{}
 		if refused == ReasonDuplicateID {
 			d.id = id
 		}
-		h.refuse(ctx, refused, d)
+		h.refuse(x, refused, d)
 		return
 	}
 	var ask *mux.Ask
@@ -32,40 +29,40 @@ func (h *Handler) relay(ctx *fasthttp.RequestCtx, c *mux.Container, s session, i
 		if over {
 			return
 		}
-		// A panic: nobody may read the payload once we return.
-		face.finish(key)
-		if ask != nil {
-			ask.Leave()
+		// A panic: nobody may read the request once we return.
+		face.finish(key, made)
+		if ask != nil && !ask.Leave() {
+			<-made.done
 		}
 	}()
 
 	began := time.Now()
 	ask = c.Ask(kind, payload, made)
-	how := made.wait(ask, ctx.Conn())
+	how := made.wait(ask)
 	over = true
-	face.finish(key)
-	h.observer.Exchange(kind, made.outcome.String(), time.Since(began))
-	h.conclude(ctx, made, how)
+	face.finish(key, made)
+	took := time.Since(began)
+	h.observer.Exchange(kind, made.outcome.String(), took)
+	h.logExchange(c.ID(), kind.Name(), made.outcome.String(), took)
+	h.conclude(x, made, how)
 	made.release()
 }
 
 // conclude answers a request whose ask has ended for it.
-func (h *Handler) conclude(ctx *fasthttp.RequestCtx, c *call, how ending) {
+func (h *Handler) conclude(x *exchange, c *call, how ending) {
 	switch how {
 	case callSettled:
-		ctx.SetContentType(mediaJSON)
-		ctx.Response.SwapBody(c.out)
+		x.answer(mediaJSON, c.out)
+		c.out = nil
 	case callEnded:
-		e := fault("the session was ended while this request waited for its answer", faultData{Reason: c.outcome.String()})
-		ctx.SetContentType(mediaJSON)
-		ctx.Response.SwapBody(codec.AppendErrorResponse(c.out, c.id, e.Append(nil)))
+		h.fail(x, c.id, fault("the session was ended while this request waited for its answer", faultData{Reason: c.outcome.String()}))
 	case callCancelled:
 		// A cancelled request has no response: an event stream without an event
 		// says so. Clients take a 202 for a broken connection.
-		ctx.SetContentType(mediaStream)
-		ctx.Response.SwapBody(c.out)
+		x.response.Header.SetContentType(mediaStream)
 	case callLeft:
-		ctx.SetConnectionClose()
-		ctx.Response.SwapBody(c.out)
+		// It may have ended its half only, and read on.
+		h.fail(x, c.id, fault("the client ended its connection while this request waited for its answer", faultData{Reason: c.outcome.String()}))
+		x.spoilt = true
 	}
 }

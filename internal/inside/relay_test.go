@@ -82,7 +82,7 @@ func TestOutcomesWithoutAnAnswer(t *testing.T) {
 		{"A7 unreadable", func(a heard) { p.answer(a, []byte("\x02{}")) }, "could not be read", `{"reason":"unreadable","cause":"`},
 		{"A7 not JSON", func(a heard) { p.answer(a, []byte("\x00{")) }, "could not be read", `{"reason":"unreadable","cause":"`},
 		{"W9 too big", func(a heard) { p.open(a, nil).TooBig(4096) }, "too big", `{"reason":"too-big","limit":4096}`},
-		{"stopped", func(heard) { w.mux.Stop() }, "shutting down", `{"reason":"stopped"}`},
+		{"stopped", func(heard) { w.mux.Stop() }, "may have been carried out", `{"reason":"stopped"}`},
 	} {
 		reply := s.start(`{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{"name":"t"}}`)
 		c.end(p.next())
@@ -91,6 +91,16 @@ func TestOutcomesWithoutAnAnswer(t *testing.T) {
 			t.Errorf("%s: got %s, want data %s", c.name, r.body, c.data)
 		}
 	}
+}
+
+// TestStoppedBeforeAServerHeard tells callers that it is safe to try again.
+func TestStoppedBeforeAServerHeard(t *testing.T) {
+	w := newWorld(t)
+	s := w.connect("c1")
+	reply := s.start(callBody)
+	awaitWaiting(t, w.mux, 1)
+	w.mux.Stop()
+	reply.wait(200).fails(200, codeInternal, "1", "no server had heard of this request: it was not carried out, try again")
 }
 
 func TestDuplicateIDInFlightIsRefused(t *testing.T) {

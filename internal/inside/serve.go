@@ -15,9 +15,6 @@ var ErrStopped = errors.New("inside: the handler was shut down")
 // Serve accepts connections from ln until Shutdown, and then returns nil. It
 // owns ln and closes it. An accept that fails for want of file descriptors or
 // memory is tried again; any other failure of the listener is returned.
-//
-// It does not use fasthttp's own accept loop, which gives up when descriptors
-// run out, and whose Shutdown leaves goroutines behind.
 func (h *Handler) Serve(ln net.Listener) error {
 	if !h.listensOn(ln) {
 		_ = ln.Close()
@@ -25,7 +22,7 @@ func (h *Handler) Serve(ln net.Listener) error {
 	}
 	defer h.running.Done()
 	defer h.dropListener(ln)
-	return sock.Accept(ln, h.stopping, h.log.With("listener", Listener), func(conn net.Conn) {
+	return sock.Accept(ln, h.stopping, h.log, func(conn net.Conn) {
 		if !h.roster.arrive(conn) {
 			_ = conn.Close()
 			return
@@ -65,6 +62,7 @@ func (h *Handler) stopped() bool {
 
 // speak speaks HTTP on one connection until it ends or becomes an event stream.
 func (h *Handler) speak(conn net.Conn) {
+	c := &connection{handler: h, conn: sock.Wrap(conn)}
 	defer h.running.Done()
 	defer h.roster.depart(conn)
 	defer func() {
@@ -73,11 +71,14 @@ func (h *Handler) speak(conn net.Conn) {
 			_ = conn.Close()
 		}
 	}()
-	// What fails here failed in the peer or the network, and was answered by
-	// failed where an answer was possible.
-	if err := h.http.ServeConn(conn); err != nil {
-		h.debug("a connection ended", "remote", conn.RemoteAddr(), "error", err)
+	handOver := c.converse()
+	c.dropReader() // nothing counts that a client sends behind the request for a stream
+	if handOver == nil {
+		_ = conn.Close()
+		return
 	}
+	h.roster.depart(conn)
+	h.stream(c.conn, handOver)
 }
 
 // Shutdown closes the listeners and the event streams, and waits until the

@@ -170,9 +170,11 @@ func TestSessionsWithoutDeleteDoNotLeak(t *testing.T) {
 	w := newWorld(t)
 	first := w.connect("c1")
 	face := w.mux.Lookup("c1").Sink().(*Face)
+	face.mu.Lock()
 	if face.sessions.uses != nil || face.streams != nil || face.calls != nil {
 		t.Error("a session that was not used yet costs memory")
 	}
+	face.mu.Unlock()
 	for i := range 3 * maxUses {
 		token, s := w.faces.mint("c1", newest)
 		read, ok := w.faces.verify("c1", []byte(token))
@@ -184,9 +186,11 @@ func TestSessionsWithoutDeleteDoNotLeak(t *testing.T) {
 			t.Fatalf("session %d is refused", i)
 		}
 	}
+	face.mu.Lock()
 	if n := len(face.sessions.uses); n != maxUses {
 		t.Errorf("%d sessions are remembered, want %d", n, maxUses)
 	}
+	face.mu.Unlock()
 	first.send(pingBody).is(200, "")
 }
 

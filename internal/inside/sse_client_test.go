@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/diverge-network/gateway/internal/sock"
 )
 
 // eventStream is the client's end of a GET.
@@ -69,8 +71,7 @@ func (s *mcpSession) listenOnPipe() *eventStream {
 	}
 	server, client := net.Pipe()
 	s.w.t.Cleanup(func() { _ = client.Close() })
-	s.w.handler.running.Add(1)
-	go s.w.handler.stream(server, s.w.mux.Enter("c1"), read)
+	go s.w.handler.stream(sock.Wrap(server), &listening{s.w.mux.Enter("c1"), read})
 	return s.adopt(client)
 }
 

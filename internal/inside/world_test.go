@@ -133,11 +133,34 @@ type options struct {
 	loopback  bool
 	stream    func(*stream.Config)
 	logger    *slog.Logger
+	pace      pace
 }
 
 func newWorld(t testing.TB, set ...func(*options)) *world {
 	t.Helper()
-	o := options{key: testKey, clock: newClock(), ttl: 24 * time.Hour, maxBody: 8 << 20, keepAlive: time.Hour}
+	w := newDeafWorld(t, set...)
+	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = ln.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- w.handler.Serve(ln) }()
+	stop := w.stop
+	w.stop = sync.OnceFunc(func() {
+		stop()
+		if err := <-served; err != nil && !errors.Is(err, ErrStopped) { // it may not have begun yet
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+// newDeafWorld is a world without a listener. Who makes it stops it.
+func newDeafWorld(t testing.TB, set ...func(*options)) *world {
+	t.Helper()
+	o := options{key: testKey, clock: newClock(), ttl: 24 * time.Hour, maxBody: 8 << 20, keepAlive: time.Hour, pace: usualPace}
 	for _, f := range set {
 		f(&o)
 	}
@@ -160,13 +183,7 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = ln.Addr().String()
-	served := make(chan error, 1)
-	go func() { served <- w.handler.Serve(ln) }()
+	w.handler.pace = o.pace
 	w.stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -174,15 +191,11 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 		if err := w.handler.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := <-served; err != nil && !errors.Is(err, ErrStopped) { // it may not have begun yet
-			t.Errorf("Serve: %v", err)
-		}
 		// Whoever entered a container has exited.
 		w.idle()
 		if s := w.mux.Stats(); s.Present != 0 || s.Illegal != 0 {
 			t.Errorf("%d containers are entered for ever, %d illegal calls", s.Present, s.Illegal)
 		}
 	})
-	t.Cleanup(w.stop)
 	return w
 }

@@ -1,0 +1,98 @@
+package inside
+
+import (
+	"io"
+	"time"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+const (
+	// firstRoom is what a body is given to begin with, whatever length it
+	// declares: it costs memory as its bytes arrive, and twice those at most.
+	firstRoom = 4 << 10
+	// smallBody is the longest body that is read and dropped behind a refusal:
+	// that is cheaper than the connection, which is lost otherwise.
+	smallBody = 8 << 10
+)
+
+// readBody reads the request's body, of at most limit bytes. One that declares
+// more is not read at all.
+func (x *exchange) readBody(limit int) (refused Reason, cause string) {
+	c, length := x.client, x.request.Header.ContentLength()
+	if length > limit {
+		return ReasonTooBig, ""
+	}
+	if length == 0 || length == noBody {
+		return "", ""
+	}
+	if x.request.MayContinue() {
+		// Where this fails, so does the read.
+		_, _ = io.WriteString(c.conn, "HTTP/1.1 100 Continue\r\n\r\n")
+	}
+	if err := x.receive(length, limit); err != nil {
+		x.spoilt = true
+		return c.broken("the body's chunks are malformed")
+	}
+	if len(x.body.B) > limit {
+		return ReasonTooBig, ""
+	}
+	x.read = true
+	c.releaseReader() // the answer may take long
+	return "", ""
+}
+
+// receive reads a body of that length, or of chunks until it is over limit.
+func (x *exchange) receive(length, limit int) error {
+	pace := x.client.handler.pace
+	in := x.client.takeReader(time.Now().Add(pace.body), pace.step)
+	if length != chunked {
+		return x.fill(in, length)
+	}
+	if err := x.request.ContinueReadBodyStream(in, limit, false); err != nil {
+		return err
+	}
+	if err := x.fill(x.request.BodyStream(), limit+1); err != io.EOF {
+		return err
+	}
+	return x.request.CloseBodyStream()
+}
+
+// fill reads most bytes into x.body; it returns io.EOF if src ends before.
+func (x *exchange) fill(src io.Reader, most int) error {
+	x.body = codec.GetBuffer(min(most, firstRoom))
+	for len(x.body.B) < most {
+		if len(x.body.B) == cap(x.body.B) {
+			x.grow()
+		}
+		n, err := src.Read(x.body.B[len(x.body.B):min(most, cap(x.body.B))])
+		x.body.B = x.body.B[:len(x.body.B)+n]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow moves the body to a buffer of twice the room.
+func (x *exchange) grow() {
+	room := codec.GetBuffer(2 * cap(x.body.B))
+	room.B = append(room.B, x.body.B...)
+	x.body.Release()
+	x.body = room
+}
+
+// text is the body that was read, borrowed from the exchange.
+func (x *exchange) text() []byte {
+	if x.body == nil {
+		return nil
+	}
+	return x.body.B
+}
+
+// discard reads over the body of a request that was answered without it.
+func (x *exchange) discard(length int) bool {
+	in := x.client.takeReader(time.Now().Add(x.client.handler.pace.head), 0)
+	n, err := in.Discard(length)
+	return err == nil && n == length
+}

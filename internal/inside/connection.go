@@ -1,0 +1,187 @@
+package inside
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/sock"
+)
+
+// connection is a client's connection while it speaks HTTP. Its goroutine owns
+// it. While it waits for a request it holds no buffer.
+//
+// fasthttp parses and writes what is said here, but its server does not serve
+// it: that allocates a body by its declared length, before anybody has judged
+// the request.
+type connection struct {
+	handler *Handler
+	conn    *sock.Conn
+
+	in    *bufio.Reader // of the connection itself; nil while nothing is being read
+	ahead *sock.Chunk   // read already, before what conn has; nil mostly
+
+	until  time.Time     // by when what is being read has to be here
+	step   time.Duration // and how long until more of it; 0: no such limit
+	failed error         // of the last read
+}
+
+// errStopping is why nothing more is read during a shutdown.
+var errStopping = errors.New("the handler was shut down")
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
+
+// converse answers one request after the other, until the connection has to be
+// closed, or is handed over to listen.
+func (c *connection) converse() *listening {
+	for c.await() == nil {
+		if more, handOver := c.exchange(); !more {
+			return handOver
+		}
+	}
+	return nil
+}
+
+// exchange reads a request and answers it; more says that another may follow.
+func (c *connection) exchange() (more bool, handOver *listening) {
+	x := takeExchange(c)
+	defer x.release()
+	defer c.releaseReader()
+	if refused, cause := c.readHead(&x.request.Header); refused != "" {
+		x.spoilt = true
+		c.handler.refuse(x, refused, detail{cause: cause})
+	} else {
+		x.parsed = true
+		c.handler.serve(x)
+	}
+	if x.listens != nil {
+		return false, x.listens
+	}
+	return x.finish(), nil
+}
+
+// await waits for the first byte of a request. Empty lines before it, which
+// some clients send behind a body, do not count.
+func (c *connection) await() error {
+	if c.in != nil || c.ahead != nil {
+		return nil
+	}
+	if err := c.deadline(time.Now().Add(c.handler.pace.idle)); err != nil {
+		return err
+	}
+	for {
+		chunk, err := c.conn.ReadIdle()
+		if err != nil {
+			return err
+		}
+		if rest := bytes.TrimLeft(chunk.B, "\r\n"); len(rest) > 0 {
+			chunk.B, c.ahead = rest, chunk
+			return nil
+		}
+		chunk.Release()
+	}
+}
+
+// deadline bounds the next read. A shutdown, which ends every read, is not
+// undone by it.
+func (c *connection) deadline(at time.Time) error {
+	if err := c.conn.SetReadDeadline(at); err != nil {
+		return err
+	}
+	if c.handler.stopped() {
+		return errStopping
+	}
+	return nil
+}
+
+// Read implements io.Reader for c.in.
+func (c *connection) Read(p []byte) (n int, err error) {
+	if c.ahead != nil {
+		n = copy(p, c.ahead.B)
+		if c.ahead.B = c.ahead.B[n:]; len(c.ahead.B) == 0 {
+			c.ahead.Release()
+			c.ahead = nil
+		}
+		return n, nil
+	}
+	at := c.until
+	if c.step > 0 {
+		if next := time.Now().Add(c.step); next.Before(at) {
+			at = next
+		}
+	}
+	if err = c.deadline(at); err == nil {
+		n, err = c.conn.Read(p)
+	}
+	c.failed = err
+	return n, err
+}
+
+// takeReader begins a read that has to be over at until.
+func (c *connection) takeReader(until time.Time, step time.Duration) *bufio.Reader {
+	c.until, c.step, c.failed = until, step, nil
+	if c.in == nil {
+		c.in = readers.Get().(*bufio.Reader)
+		c.in.Reset(c)
+	}
+	return c.in
+}
+
+// releaseReader gives the reader back unless the next request is in it.
+func (c *connection) releaseReader() {
+	if c.in == nil {
+		return
+	}
+	for n := c.in.Buffered(); n > 0; n-- {
+		if b, _ := c.in.Peek(1); b[0] != '\r' && b[0] != '\n' {
+			return
+		}
+		_, _ = c.in.Discard(1)
+	}
+	c.dropReader()
+}
+
+// dropReader gives the reader back, and what is in it up.
+func (c *connection) dropReader() {
+	if c.in != nil {
+		c.in.Reset(nil)
+		readers.Put(c.in)
+		c.in = nil
+	}
+	if c.ahead != nil {
+		c.ahead.Release()
+		c.ahead = nil
+	}
+}
+
+// broken is the refusal of a request that could not be read to its end.
+func (c *connection) broken(malformed string) (refused Reason, cause string) {
+	switch {
+	case c.failed == nil:
+		return ReasonMalformed, malformed
+	case c.handler.stopped():
+		return ReasonShutdown, ""
+	case errors.Is(c.failed, os.ErrDeadlineExceeded):
+		return ReasonTimeout, ""
+	default:
+		return ReasonMalformed, "the connection ended within the request"
+	}
+}
+
+// farewell ends our half, and reads what the client is still sending until it
+// ends its own, or for a while.
+func (c *connection) farewell() {
+	c.dropReader()
+	if err := c.conn.CloseWrite(); err != nil {
+		return
+	}
+	scrap := sock.TakeChunk()
+	defer scrap.Release()
+	c.until, c.step = time.Now().Add(farewellTime), farewellStep
+	for err := error(nil); err == nil; {
+		_, err = c.Read(scrap.B[:cap(scrap.B)])
+	}
+}

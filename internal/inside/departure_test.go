@@ -1,0 +1,214 @@
+package inside
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/diverge-network/gateway/pkg/mux"
+)
+
+var _ mux.Leaver = (*call)(nil)
+
+// waiting sends a call and waits until it is known.
+func (s *mcpSession) waiting(p *provider, body string) (net.Conn, heard) {
+	s.w.t.Helper()
+	conn := s.w.raw(postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(body))) + body)
+	return conn, p.next()
+}
+
+func reset(t testing.TB, conn net.Conn) {
+	t.Helper()
+	if err := conn.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+}
+
+func halfClose(t testing.TB, conn net.Conn) {
+	t.Helper()
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestA10_CallerThatEndsItsHalfOnlyIsTold reads what it gets instead of an answer.
+func TestA10_CallerThatEndsItsHalfOnlyIsTold(t *testing.T) {
+	w := newWorld(t)
+	s, p := w.connect("c1"), w.provide("c1")
+	conn, _ := s.waiting(p, callBody)
+	halfClose(t, conn)
+	r := w.readResponse(bufio.NewReader(conn), "POST").fails(200, codeInternal, "1", "ended its connection")
+	if !r.closes || !strings.Contains(r.body, `"reason":"left"`) {
+		t.Errorf("got %s, closes %v", r.body, r.closes)
+	}
+}
+
+// TestClientThatComesBackTakesItsIDWithIt repeats a call whose connection has
+// died, before anybody has looked.
+func TestClientThatComesBackTakesItsIDWithIt(t *testing.T) {
+	w := newWorld(t)
+	s, p := w.connect("c1"), w.provide("c1")
+	for i, depart := range []func(testing.TB, net.Conn){func(_ testing.TB, c net.Conn) { _ = c.Close() }, reset, halfClose} {
+		first, _ := s.waiting(p, callBody)
+		holder := w.only("c1")
+		depart(t, first)
+		await(t, "the departure", holder.Gone)
+		second, b := s.waiting(p, callBody)
+		w.observed.await(t, "exchange call-tool left", i+1)
+		s.send(callBody).fails(400, codeInvalidRequest, "1", "same id")
+		p.result(b, `{"content":[2]}`)
+		w.readResponse(bufio.NewReader(second), "POST").is(200, `{"jsonrpc":"2.0","id":1,"result":{"content":[2]}}`)
+	}
+	if n := w.observed.of("refused inside duplicate-id"); n != 3 {
+		t.Errorf("%d duplicates were refused, want 3", n)
+	}
+}
+
+// TestCallMakesWayForOneThatComesBack needs nobody to look: the old call is told
+// by the new one, whose place it leaves alone.
+func TestCallMakesWayForOneThatComesBack(t *testing.T) {
+	w := newWorld(t)
+	_, s := w.faces.mint("c1", newest)
+	face := w.mux.Container("c1").Sink().(*Face)
+	key := keyOf(s.id, []byte("1"))
+	old, fresh := takeCall(nil, departed(t)), takeCall(nil, nil)
+	for _, c := range []*call{old, fresh} {
+		if refused := face.begin(key, c); refused != "" {
+			t.Fatal(refused)
+		}
+	}
+	if why := <-old.told; why != callLeft {
+		t.Errorf("the old call was told %v, want %v", why, callLeft)
+	}
+	face.finish(key, old)
+	face.cancel(key)
+	if why := <-fresh.told; why != callCancelled {
+		t.Errorf("the new call was told %v, want %v", why, callCancelled)
+	}
+	if refused := face.begin(key, takeCall(nil, nil)); refused != ReasonDuplicateID {
+		t.Errorf("refused with %q, want %q", refused, ReasonDuplicateID)
+	}
+	face.finish(key, fresh)
+}
+
+// TestGoneMayBeAskedAtAnyTime asks calls whether they are gone while they go
+// through the pool, as a mux may that is late.
+func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
+	gone := departed(t)
+	c := takeCall(nil, gone)
+	if !c.Gone() {
+		t.Error("a departed client is not gone")
+	}
+	c.release()
+	if c.Gone() {
+		t.Error("nobody's call is gone")
+	}
+	calls := make(chan *call)
+	var late sync.WaitGroup
+	late.Go(func() {
+		for c := range calls {
+			c.Gone()
+		}
+	})
+	for range 1000 {
+		c := takeCall(nil, gone)
+		calls <- c
+		c.release()
+	}
+	close(calls)
+	late.Wait()
+}
+
+// departed is a connection whose client has left.
+func departed(t testing.TB) *sock.Conn {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.DialTimeout("tcp", ln.Addr().String(), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	_ = client.Close()
+	conn := sock.Wrap(server)
+	await(t, "the departure", conn.Departed)
+	return conn
+}
+
+// only is the one call of a container.
+func (w *world) only(container string) *call {
+	w.t.Helper()
+	face := w.mux.Lookup(container).Sink().(*Face)
+	face.mu.Lock()
+	defer face.mu.Unlock()
+	if len(face.calls) != 1 {
+		w.t.Fatalf("there are %d calls", len(face.calls))
+	}
+	for _, c := range face.calls {
+		return c
+	}
+	panic("unreachable")
+}
+
+// TestA10_DepartureNobodyHasNoticedIsNotAnnounced has a caller leave before there
+// is a server: the mux asks whether it is still there.
+func TestA10_DepartureNobodyHasNoticedIsNotAnnounced(t *testing.T) {
+	w := newWorld(t)
+	s := w.connect("c1")
+	body := strings.Replace(callBody, `"id":1`, `"id":"left"`, 1)
+	conn := w.raw(postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(body))) + body)
+	awaitWaiting(t, w.mux, 1)
+	c := w.only("c1")
+	_ = conn.Close()
+	await(t, "the departure", c.Gone)
+	p := w.provide("c1")
+	reply := s.start(strings.Replace(callBody, `"name":"t"`, `"name":"kept"`, 1))
+	a := p.next()
+	if string(a.payload) != `{"name":"kept"}` {
+		t.Errorf("a server was told of %s", a.payload)
+	}
+	p.result(a, `{}`)
+	reply.wait(200)
+	w.observed.await(t, "exchange call-tool left", 1)
+}
+
+// TestA10_DepartureOfAYoungCallIsNoticedSooner has one client leave at once, and
+// one after an hour, of which nothing tells.
+func TestA10_DepartureOfAYoungCallIsNoticedSooner(t *testing.T) {
+	gone := departed(t)
+	for _, c := range []struct{ after, most time.Duration }{{0, firstLook}, {time.Hour, departurePoll}} {
+		synctest.Test(t, func(t *testing.T) {
+			made := &call{done: make(chan struct{}, 1), told: make(chan ending, 1), timer: time.NewTimer(time.Hour)}
+			ask := mux.New(mux.Config{ReaskAfter: mux.Never}).Container("c1").Ask(codec.ListTools, nil, made)
+			how := make(chan ending)
+			go func() { how <- made.wait(ask) }()
+			<-time.After(c.after)
+			made.client.Store(gone)
+			left := time.Now()
+			if got := <-how; got != callLeft {
+				t.Errorf("ended with %v, want %v", got, callLeft)
+			}
+			if got := time.Since(left); got > c.most {
+				t.Errorf("noticed after %v, want at most %v", got, c.most)
+			}
+		})
+	}
+	if firstLook > 100*time.Millisecond || departurePoll > time.Second {
+		t.Errorf("looks after %v, then ever less often, to every %v", firstLook, departurePoll)
+	}
+}

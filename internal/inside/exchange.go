@@ -1,0 +1,107 @@
+package inside
+
+import (
+	"bufio"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// exchange is one request and its response. The connection's goroutine owns it.
+type exchange struct {
+	client   *connection
+	request  fasthttp.Request
+	response fasthttp.Response
+
+	parsed bool          // request has its head
+	read   bool          // and nothing of its body is still to come
+	body   *codec.Buffer // that was read, or nil
+	out    *codec.Buffer // what the response's body is a view of, or nil
+
+	spoilt  bool       // what arrives next is no request: the connection ends
+	listens *listening // the connection becomes an event stream, and there is no response
+}
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+func takeExchange(c *connection) *exchange {
+	x := exchanges.Get().(*exchange)
+	x.client = c
+	x.reset()
+	return x
+}
+
+func (x *exchange) release() {
+	x.reset()
+	x.request.Reset()
+	if x.body != nil {
+		x.body.Release()
+	}
+	x.client, x.body, x.listens = nil, nil, nil
+	x.parsed, x.read, x.spoilt = false, false, false
+	exchanges.Put(x)
+}
+
+// head is the request's, or nil if it could not be read.
+func (x *exchange) head() *fasthttp.RequestHeader {
+	if !x.parsed {
+		return nil
+	}
+	return &x.request.Header
+}
+
+// reset makes the response an empty one.
+func (x *exchange) reset() {
+	x.response.Reset()
+	if x.out != nil {
+		x.out.Release()
+		x.out = nil
+	}
+}
+
+// answer makes out, which it takes over, the response's body.
+func (x *exchange) answer(media string, out *codec.Buffer) {
+	x.out = out
+	x.response.Header.SetContentType(media)
+	x.response.SetBodyRaw(out.B)
+}
+
+var writers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+// finish sends the response, and reports whether another request may follow.
+func (x *exchange) finish() (more bool) {
+	c, head := x.client, &x.request.Header
+	length := head.ContentLength()
+	unread := !x.read && length != 0 && length != noBody
+	short := length >= 0 && length <= smallBody && !x.request.MayContinue()
+	last := x.spoilt || unread && !short || head.ConnectionClose() || c.handler.stopped()
+	if last {
+		x.response.SetConnectionClose()
+	} else if !head.IsHTTP11() {
+		x.response.Header.Set(fasthttp.HeaderConnection, "keep-alive")
+	}
+	x.response.SkipBody = head.IsHead()
+	if x.write() != nil {
+		return false
+	}
+	switch {
+	case !last:
+		return !unread || x.discard(length)
+	case x.spoilt || unread || c.in != nil && c.in.Buffered() > 0:
+		c.farewell()
+	}
+	return false
+}
+
+func (x *exchange) write() error {
+	w := writers.Get().(*bufio.Writer)
+	defer writers.Put(w)
+	w.Reset(x.client.conn)
+	defer w.Reset(nil)
+	if err := x.response.Write(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
