@@ -37,6 +37,7 @@ var law = map[string]struct {
 	"cmd/gateway":                 {rooms: []string{"pkg", "internal"}, foreign: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/mattn/go-isatty", "golang.org/x/sys", "golang.org/x/term"}},
 	"bench":                       {rooms: []string{"pkg", "internal"}},
 	"test/architecture":           {},
+	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
 }
 
