@@ -1,3 +1,5 @@
+//go:build !race
+
 package bench
 
 import (
@@ -5,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -32,13 +33,6 @@ func openRequests(tb testing.TB, g *running, id string, buf []byte) peer {
 	switched(tb, p.receive(tb, buf, headEnds))
 	ping(tb, p, buf)
 	return p
-}
-
-func switched(tb testing.TB, head []byte) {
-	tb.Helper()
-	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
-		tb.Fatalf("no upgrade: %q", head)
-	}
 }
 
 func ping(tb testing.TB, p peer, buf []byte) {
@@ -94,17 +88,6 @@ func openContainer(tb testing.TB, g *running, id string, buf []byte) container {
 	ping(tb, c.requests, buf)
 	ping(tb, c.notifications, buf)
 	return c
-}
-
-func header(tb testing.TB, response []byte, name string) string {
-	tb.Helper()
-	for line := range strings.Lines(string(response)) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.EqualFold(k, name) {
-			return v
-		}
-	}
-	tb.Fatalf("no header %s in %q", name, response)
-	return ""
 }
 
 // goMemory is what the Go heap and the goroutines' stacks hold now, garbage aside.

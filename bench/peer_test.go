@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -155,3 +156,21 @@ func (p peer) read(b []byte) (int, error) {
 }
 
 func (p peer) shutdown() { _ = unix.Shutdown(int(p), unix.SHUT_RDWR) }
+
+func switched(tb testing.TB, head []byte) {
+	tb.Helper()
+	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
+		tb.Fatalf("no upgrade: %q", head)
+	}
+}
+
+func header(tb testing.TB, response []byte, name string) string {
+	tb.Helper()
+	for line := range strings.Lines(string(response)) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.EqualFold(k, name) {
+			return v
+		}
+	}
+	tb.Fatalf("no header %s in %q", name, response)
+	return ""
+}
