@@ -156,13 +156,16 @@ func (p *path) finish(upTo cursor) {
 	p.sending.Unlock()
 
 	p.mu.Lock()
-	lost := p.lost + upTo[toAll] - p.passed[toAll] + upTo[toOne] - p.passed[toOne]
+	lost, unsent := p.lost, upTo[toAll]-p.passed[toAll]+upTo[toOne]-p.passed[toOne]
 	p.mu.Unlock()
 	p.report(lost)
+	if unsent > 0 { // as happens whenever a container goes
+		p.seat.log().Debug("a notifications path ended before all was sent", "unsent", unsent)
+	}
 }
 
 func (p *path) report(lost uint64) {
 	if lost > 0 {
-		p.seat.log().Warn("a notifications path did not keep up, or ended first: notifications were dropped", "dropped", lost)
+		p.seat.log().Warn("a notifications path did not keep up: notifications were dropped", "dropped", lost)
 	}
 }
