@@ -92,8 +92,10 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 
 // Departed reports, without waiting and without reading anything, that the peer
 // has ended its half or reset the connection, or that we closed ours. Unread
-// bytes do not hide it on Linux; elsewhere they may hide an ended half. It is
-// false where there is no socket to look at.
+// bytes do not hide it on Linux, where a peer that lets more than 64 KiB of them
+// pile up counts as departed, because its end would not get through to be seen;
+// elsewhere they may hide an ended half. It is false where there is no socket to
+// look at.
 func (c *Conn) Departed() bool {
 	raw := c.transport()
 	if raw == nil {

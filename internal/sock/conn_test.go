@@ -144,6 +144,19 @@ func TestDepartedSeesFINAndReset(t *testing.T) {
 			eventually(t, "departed", c.Departed)
 		})
 	}
+	t.Run("an end behind more than the kernel takes", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("only Linux tells how much is unread")
+		}
+		c, peer := tcpPair(t)
+		peer.Write(make([]byte, 16<<10))
+		if c.Departed() {
+			t.Error("departed by a few bytes")
+		}
+		peer.SetWriteDeadline(time.Now().Add(guard))
+		go peer.Write(make([]byte, 16<<20)) // fails when the test's connections are closed
+		eventually(t, "departed", c.Departed)
+	})
 	t.Run("looking takes nothing", func(t *testing.T) {
 		c, peer := tcpPair(t)
 		peer.Write([]byte("x"))

@@ -2,6 +2,9 @@ package sock
 
 import "golang.org/x/sys/unix"
 
+// maxUnread is how many bytes may be unread of a peer that is still there.
+const maxUnread = 64 << 10
+
 // look asks for the state of the connection, which unread bytes do not hide:
 // a peer that sends something more and leaves would not be noticed by reading.
 func (d *departure) look(fd uintptr) {
@@ -11,7 +14,11 @@ func (d *departure) look(fd uintptr) {
 		if err == unix.EINTR {
 			continue
 		}
-		d.gone = err != nil || n > 0
+		if d.gone = err != nil || n > 0; !d.gone {
+			// An end that follows more than the kernel takes is not seen by it either.
+			unread, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+			d.gone = err == nil && unread > maxUnread
+		}
 		return
 	}
 }
