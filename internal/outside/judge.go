@@ -45,8 +45,12 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (t target, key []byte, r
 // too, that of the URL they were given; a page can do that by rebinding a name
 // to loopback, so there it has to be a name of this machine.
 func (h *Handler) allows(header *fasthttp.RequestHeader) bool {
-	from := header.Peek(fasthttp.HeaderOrigin)
-	return len(from) == 0 || h.origins.Allow(from) || !h.loopback && origin.Same(from, header.Host())
+	for _, from := range header.PeekAll(fasthttp.HeaderOrigin) {
+		if !h.origins.Allow(from) && (h.loopback || !origin.Same(from, header.Host())) {
+			return false
+		}
+	}
+	return true
 }
 
 var errHTTP11 = errors.New("the request is not HTTP/1.1")

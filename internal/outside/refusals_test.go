@@ -78,6 +78,7 @@ func TestW8_ThenWhoSendsIt(t *testing.T) {
 		{true, "http://gateway.example:14979", true}, // the very Host: a page can rebind its name
 		{true, "null", true},
 		{true, "http://localhost:3000", false},
+		{true, "http://localhost:3000\r\nOrigin: http://evil.example", true},
 		{true, "https://app.example.com", false},
 		{false, "http://evil.example", true},
 		{false, "http://localhost:3000", true},
