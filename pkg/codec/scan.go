@@ -24,6 +24,7 @@ type scanner struct {
 	twice       []byte   // the first name of which take was given a second value
 	err         error    // why next stopped early
 	names       [][]byte // those kept for duplicateName
+	envelope    envelope // what readEnvelope found; here, to keep the callers' stacks small
 }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
@@ -71,6 +72,7 @@ func (s *scanner) release() {
 	s.buf = bytes.Buffer{}
 	s.dec.Reset(&s.buf)
 	s.src, s.name, s.value, s.twice, s.err = nil, nil, nil, nil, nil
+	s.envelope = envelope{}
 	if cap(s.names) > namesKept {
 		s.names = nil
 	}
