@@ -18,7 +18,8 @@ import "bytes"
 // for a result of that type, or else as ParseResult does, and then returns dst
 // as it was.
 func AppendLegacyResult(dst, result []byte, k Kind) ([]byte, error) {
-	p := patches{found: found{src: result}}
+	var p patches
+	p.src = result
 	once := memberResultType + 1
 	if k == CallTool {
 		once = memberStructured + 1
@@ -52,7 +53,7 @@ func (p *patches) legacyContent() {
 	cut := p.structured
 	switch {
 	case remove && add && p.Content == nil: // so that there is no comma to think of
-		p.put(patch{from: cut.name, to: end, name: "content", first: true, value: text(p.Structured)})
+		p.put(patch{from: cut.name, to: end, value: structuredText, add: true, first: true})
 		return
 	case remove && cut.last > 0:
 		p.put(patch{from: cut.last, to: end})
@@ -60,7 +61,7 @@ func (p *patches) legacyContent() {
 		p.put(patch{from: cut.name, to: cut.nextBegin})
 	}
 	if add {
-		p.set(memberContent, "content", text(p.Structured))
+		p.set(memberContent, structuredText)
 	}
 }
 

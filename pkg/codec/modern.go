@@ -17,7 +17,8 @@ import "strconv"
 // for byte. The result's syntax must have been checked, as for ParseResult. It
 // fails as that does, and then returns dst as it was.
 func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, error) {
-	p := patches{found: found{src: result}}
+	var p patches
+	p.src, p.info = result, serverInfo
 	if err := p.read(resultMembers); err != nil {
 		return dst, err
 	}
@@ -25,7 +26,7 @@ func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, 
 		p.complete(k)
 	}
 	if serverInfo != nil {
-		if err := p.serverInfo(serverInfo); err != nil {
+		if err := p.identify(); err != nil {
 			return dst, err
 		}
 	}
@@ -34,24 +35,25 @@ func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, 
 
 func (p *patches) complete(k Kind) {
 	if absent(p.ResultType) {
-		p.set(memberResultType, "resultType", value{before: `"complete"`})
+		p.set(memberResultType, complete)
 	}
 	if k.Known() && kinds[k].cached {
 		if absent(p.TTL) {
-			p.set(memberTTL, "ttlMs", value{before: `0`})
+			p.set(memberTTL, zeroTTL)
 		}
 		if absent(p.CacheScope) {
-			p.set(memberCacheScope, "cacheScope", value{before: `"private"`})
+			p.set(memberCacheScope, privateScope)
 		}
 	}
 	if k == CallTool && absent(p.Content) && p.Structured != nil {
-		p.set(memberContent, "content", text(p.Structured))
+		p.set(memberContent, structuredText)
 	}
 }
 
-func (p *patches) serverInfo(info []byte) error {
+// identify says in _meta which server answered, unless that is said.
+func (p *patches) identify() error {
 	if absent(p.Meta) {
-		p.set(memberMeta, "_meta", value{before: `{"` + MetaServerInfo + `":`, with: info, after: `}`})
+		p.set(memberMeta, metaOfServer)
 		return nil
 	}
 	w := walk(p.Meta)
@@ -69,7 +71,7 @@ func (p *patches) serverInfo(info []byte) error {
 		return w.failure()
 	}
 	at := p.at[memberMeta] + len(p.Meta) - len("}")
-	p.put(patch{from: at, to: at, name: MetaServerInfo, first: first, value: value{with: info}})
+	p.put(patch{from: at, to: at, value: serverInfo, add: true, first: first})
 	return nil
 }
 

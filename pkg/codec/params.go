@@ -98,27 +98,23 @@ func (edit *MetaEdit) change(c *cutter) error {
 	w := walk(c.src)
 	w.enter('{')
 	c.enter(w.at)
-	var known Meta
+	var seen uint
 	for w.next() {
-		member := known.member(w.name)
-		if member != nil && *member != nil {
-			return duplicate("_meta", string(w.name))
-		}
-		switch {
-		case member == nil:
-			c.keep(w.nameAt, w.at)
-			continue
-		case member == &known.ProgressToken:
-			c.keep(w.nameAt, w.at)
-			if edit.ProgressToken != nil {
-				c.replace(w.valueAt, w.at, edit.ProgressToken)
+		i := metaIndex(w.name)
+		if i >= 0 {
+			if seen&(1<<i) != 0 {
+				return duplicate("_meta", string(w.name))
 			}
-		case edit.DropModern:
-			c.drop(w.nameAt, w.at)
-		default:
-			c.keep(w.nameAt, w.at)
+			seen |= 1 << i
 		}
-		*member = w.value
+		if edit.DropModern && i > metaProgressToken {
+			c.drop(w.nameAt, w.at)
+			continue
+		}
+		c.keep(w.nameAt, w.at)
+		if i == metaProgressToken && edit.ProgressToken != nil {
+			c.replace(w.valueAt, w.at, edit.ProgressToken)
+		}
 	}
 	if w.bad {
 		return w.failure()
@@ -134,8 +130,7 @@ func (edit *MetaEdit) change(c *cutter) error {
 // keeps reports whether meta has a member of that name which the edit does
 // not remove.
 func (edit *MetaEdit) keeps(meta, name []byte) bool {
-	var m Meta
-	if known := m.member(name); edit.DropModern && known != nil && known != &m.ProgressToken {
+	if edit.DropModern && metaIndex(name) > metaProgressToken {
 		return false
 	}
 	w := walk(meta)

@@ -9,40 +9,40 @@ import (
 // patches are changes of a result.
 type patches struct {
 	found
-	all [resultMembers]patch
-	n   int
+	info []byte // raw, for serverInfo
+	all  [resultMembers]patch
+	n    int
 }
 
-// patch says that src[from:to] becomes another value: that of a member to be
-// added there, if there is a name.
+// patch says that src[from:to] becomes a value, or, if add is set, that a
+// member with that value is added there.
 type patch struct {
 	from, to int
-	name     string
+	value    patched
+	add      bool
 	first    bool // no member is before the added one
-	value    value
 }
 
-// value is JSON to be written.
-type value struct {
-	before string
-	with   []byte
-	quoted bool // with becomes a string
-	after  string
-}
+// patched is what a patch puts into a result.
+type patched uint8
 
-func (v *value) append(dst []byte) []byte {
-	dst = append(dst, v.before...)
-	if v.quoted {
-		dst, _ = jsontext.AppendQuote(dst, v.with) // fails only after replacing
-	} else {
-		dst = append(dst, v.with...)
-	}
-	return append(dst, v.after...)
-}
+const (
+	nothing patched = iota
+	complete
+	zeroTTL
+	privateScope
+	structuredText // content that has structuredContent as its text
+	metaOfServer
+	serverInfo
+)
 
-// text is content that says as text what a structuredContent does.
-func text(structured []byte) value {
-	return value{before: `[{"type":"text","text":`, with: structured, quoted: true, after: `}]`}
+var patchedNames = [...]string{
+	complete:       `"resultType":`,
+	zeroTTL:        `"ttlMs":`,
+	privateScope:   `"cacheScope":`,
+	structuredText: `"content":`,
+	metaOfServer:   `"_meta":`,
+	serverInfo:     `"` + MetaServerInfo + `":`,
 }
 
 func (p *patches) put(q patch) {
@@ -51,12 +51,12 @@ func (p *patches) put(q patch) {
 }
 
 // set gives a value to a member that is absent or null.
-func (p *patches) set(member int, name string, v value) {
+func (p *patches) set(member int, value patched) {
 	if at := p.at[member]; at > 0 {
-		p.put(patch{from: at, to: at + len(*p.member(member)), value: v})
+		p.put(patch{from: at, to: at + len(*p.member(member)), value: value})
 		return
 	}
-	p.put(patch{from: p.last, to: p.last, name: name, first: p.empty, value: v})
+	p.put(patch{from: p.last, to: p.last, value: value, add: true, first: p.empty})
 	p.empty = false
 }
 
@@ -65,19 +65,37 @@ func (p *patches) append(dst []byte) []byte {
 	all := p.all[:p.n]
 	slices.SortStableFunc(all, func(a, b patch) int { return a.from - b.from })
 	at := 0
-	for i := range all {
-		q := &all[i]
+	for _, q := range all {
 		dst = append(dst, p.src[at:q.from]...)
-		if q.name != "" {
+		if q.add {
 			if !q.first {
 				dst = append(dst, ',')
 			}
-			dst = append(dst, '"')
-			dst = append(dst, q.name...)
-			dst = append(dst, `":`...)
+			dst = append(dst, patchedNames[q.value]...)
 		}
-		dst = q.value.append(dst)
+		dst = p.appendValue(dst, q.value)
 		at = q.to
 	}
 	return append(dst, p.src[at:]...)
+}
+
+func (p *patches) appendValue(dst []byte, value patched) []byte {
+	switch value {
+	case complete:
+		return append(dst, `"complete"`...)
+	case zeroTTL:
+		return append(dst, '0')
+	case privateScope:
+		return append(dst, `"private"`...)
+	case structuredText:
+		dst = append(dst, `[{"type":"text","text":`...)
+		dst, _ = jsontext.AppendQuote(dst, p.Structured) // fails only after replacing
+		return append(dst, `}]`...)
+	case metaOfServer:
+		dst = append(append(dst, '{'), patchedNames[serverInfo]...)
+		return append(append(dst, p.info...), '}')
+	case serverInfo:
+		return append(dst, p.info...)
+	}
+	return dst
 }
