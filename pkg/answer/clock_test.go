@@ -41,6 +41,10 @@ type fakeSocket struct {
 	held   atomic.Bool // a Close is not answered
 	closed atomic.Bool // by us
 
+	position atomic.Uint64 // bytes appended
+	slow     atomic.Bool   // they arrive when the test says so, not at once
+	arrived  atomic.Uint64
+
 	mu   sync.Mutex
 	sent []string
 }
@@ -48,10 +52,15 @@ type fakeSocket struct {
 func (s *fakeSocket) Serve(h wsock.Handler) { s.h = h }
 func (s *fakeSocket) Flush()                {}
 func (s *fakeSocket) Pending() int          { return 0 }
+func (s *fakeSocket) Position() uint64      { return s.position.Load() }
+func (s *fakeSocket) Arrived(at uint64) bool {
+	return !s.slow.Load() || s.arrived.Load() >= at
+}
 func (s *fakeSocket) Append(header, payload []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent = append(s.sent, string(header)+string(payload))
+	s.position.Add(uint64(len(header) + len(payload)))
 }
 func (s *fakeSocket) Close(uint16, string) {
 	s.closed.Store(true)
