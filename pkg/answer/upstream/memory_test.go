@@ -57,6 +57,8 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 	case l.lost.Err() != nil:
 		return &brokenError{cause: context.Cause(l.lost)}
 	case !ok || request.Method == "notifications/initialized":
+	case request.Method == methodDiscover:
+		l.in <- &jsonrpc.Response{ID: request.ID, Error: &jsonrpc.Error{Code: -32601, Message: "unknown method"}}
 	case request.Method == "initialize":
 		l.in <- &jsonrpc.Response{ID: request.ID, Result: json.RawMessage(`{"protocolVersion":"` + offered + `","serverInfo":{"name":"memory","version":"0"}}`)}
 	default:
@@ -69,6 +71,7 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 
 func (l *memoryLink) negotiated(string)    {}
 func (l *memoryLink) established(*session) {}
+func (l *memoryLink) streamEach() bool     { return false }
 func (l *memoryLink) close()               { l.lose(io.EOF) }
 
 // next is the next message of the upstream, which must be of this method.

@@ -18,6 +18,7 @@ import (
 type raw struct {
 	version string // protocolVersion it answers with; empty: what it was offered
 	session string // Mcp-Session-Id it gives and demands; empty: none
+	modern  bool   // server/discover is for answer to serve
 	// stream serves GET; nil: 405.
 	stream func(w http.ResponseWriter, req *http.Request)
 	// pinged is called before a ping is answered; nil: nothing.
@@ -72,6 +73,8 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			version = offered
 		}
 		m.result(w, `{"protocolVersion":"`+version+`","capabilities":{},"serverInfo":{"name":"raw","version":"0"}}`)
+	case m.Method == methodDiscover && !r.modern:
+		m.json(w, http.StatusOK, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32601,"message":"Method not found"}}`)
 	case r.session != "" && req.Header.Get("Mcp-Session-Id") != r.session:
 		http.Error(w, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`, http.StatusNotFound)
 	case m.Method == "ping":
