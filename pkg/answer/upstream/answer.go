@@ -19,9 +19,9 @@ type seat struct {
 	container string // for the log; empty: there is only one
 
 	// The feed's mu guards these.
-	paths  []*path // replaced, never changed: the open ones, one but for moments
-	told   uint64  // notifications that were for this container alone
-	heard  bool // a path was open, or none came in time
+	paths  []*path       // replaced, never changed: the open ones, one but for moments
+	told   uint64        // notifications that were for this container alone
+	heard  bool          // a path was open, or none came in time
 	opened chan struct{} // closed with the first path, if a call waits for that
 	until  time.Time     // the end of that wait
 }

@@ -44,6 +44,8 @@ func beg() int {
 			return 1
 		}
 		switch m.Method {
+		case methodDiscover:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", m.ID)
 		case "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"beggar","version":"0"}}}`+"\n", m.ID, offered)
 		case "tools/call":
