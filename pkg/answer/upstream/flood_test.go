@@ -74,6 +74,7 @@ func (j *journal) few(t *testing.T, since time.Time, messages ...string) {
 }
 
 func TestAFloodOfGarbageFloodsNoLogAndHoldsUpNoClose(t *testing.T) {
+	t.Parallel()
 	log := &journal{}
 	began := time.Now()
 	u := open(t, helper(t, "flood", log.logger()))
@@ -91,6 +92,7 @@ func TestAFloodOfGarbageFloodsNoLogAndHoldsUpNoClose(t *testing.T) {
 }
 
 func TestACommandThatAsksAndDoesNotReadHoldsUpNeitherCallsNorClose(t *testing.T) {
+	t.Parallel()
 	log := &journal{}
 	began := time.Now()
 	u := open(t, helper(t, "beggar", log.logger()))
@@ -156,6 +158,7 @@ func TestAnswersToTheServersRequestsDoNotPileUp(t *testing.T) {
 }
 
 func TestALogTellsTenLinesOfASortInASecondAndHowManyItLeftOut(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &journal{}
 		handler, bounds := newCalm(out.logger().With("upstream", "u").Handler())

@@ -39,7 +39,7 @@ func (s *session) subscribe(opened func()) {
 	retry := backoff.Backoff{Cap: resubscribeCap}
 	for gap := false; s.ctx.Err() == nil; gap = true {
 		began := time.Now()
-		again := s.listen(func() {
+		again := s.listen(gap, func() {
 			opened()
 			if gap {
 				s.missed()
@@ -57,15 +57,15 @@ func (s *session) subscribe(opened func()) {
 	}
 }
 
-// listen begins a subscription and waits for its end. It reports whether another one makes sense.
-func (s *session) listen(acknowledged func()) (again bool) {
+// listen begins a subscription and waits for its end. It reports whether another one makes sense. gap: it is not the first.
+func (s *session) listen(gap bool, acknowledged func()) (again bool) {
 	params := fmt.Appendf(nil, `{"notifications":{"toolsListChanged":true,"resourcesListChanged":true},"_meta":{%s}}`, s.declared)
 	sub := &subscription{begun: make(chan struct{})}
 	sub.id, sub.ended = s.register()
 	defer s.forget(sub.id)
 	s.subscription.Store(sub)
 	if err := s.link.write(s.ctx, &jsonrpc.Request{ID: makeID(sub.id), Method: methodListen, Params: params}); err != nil {
-		return s.unavailable(err)
+		return s.unavailable(gap, err)
 	}
 	select {
 	case <-sub.begun:
@@ -78,7 +78,7 @@ func (s *session) listen(acknowledged func()) (again bool) {
 		if got.err == nil {
 			got.err = errors.New("the server ended it before it had begun")
 		}
-		return s.unavailable(got.err)
+		return s.unavailable(gap, got.err)
 	case <-s.ctx.Done():
 		return false
 	}
@@ -102,8 +102,9 @@ func (s *session) subscriptionEnded(sub *subscription, got reply) (again bool) {
 	return s.ctx.Err() == nil
 }
 
-// unavailable judges an attempt that failed, and reports whether another one makes sense.
-func (s *session) unavailable(err error) (again bool) {
+// unavailable judges an attempt that failed, and reports whether another one makes sense. One that is refused behind a gap
+// makes the session doubtful: the server may be another by now.
+func (s *session) unavailable(gap bool, err error) (again bool) {
 	var broken *brokenError
 	var refusal *refusedError
 	var object *jsonrpc.Error
@@ -122,7 +123,7 @@ func (s *session) unavailable(err error) (again bool) {
 		s.log.Debug("the MCP server does not take a subscription yet", "error", reason(err))
 		return true
 	}
-	if s.probe(fmt.Errorf("%s was refused: %w", methodListen, err)) {
+	if !gap || s.probe(fmt.Errorf("%s was refused: %w", methodListen, err)) {
 		s.log.Warn("the MCP server refuses subscriptions: it is heard only during requests", "error", reason(err))
 	}
 	return false
