@@ -39,7 +39,8 @@ type finding struct {
 
 	cause  error // why there is no version
 	silent bool  // the server has not said anything about it
-	unsent bool  // it cannot even be reached
+	broken bool  // since the connection broke
+	unsent bool  // or did not come about
 }
 
 // discover asks the server for its era. Only a result that names a stateless revision we speak is a yes.
@@ -93,7 +94,7 @@ func readAnswer(got reply, err error) (f finding, offers []string) {
 		}
 		got.err = refusal.object()
 	case errors.As(err, &broken):
-		return finding{cause: err, silent: true, unsent: broken.unexecuted}, nil
+		return finding{cause: err, silent: true, broken: true, unsent: broken.unexecuted}, nil
 	case err != nil:
 		return finding{cause: err, silent: true}, nil
 	}

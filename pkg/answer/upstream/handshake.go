@@ -92,8 +92,8 @@ func (s *session) begin(ctx context.Context, asking bool) error {
 		switch {
 		case f.version != "":
 			return s.adopt(f)
-		case s.ctx.Err() != nil:
-			return &unaskedError{context.Cause(s.ctx)}
+		case s.ctx.Err() != nil, f.broken && !s.link.streamEach():
+			return &unaskedError{f.cause}
 		case f.unsent:
 			return f.cause
 		}

@@ -169,11 +169,15 @@ func TestResultsAndErrorsOfAStatelessServerPassByteForByte(t *testing.T) {
 		}
 		m.result(w, results[name])
 	})
-	u := open(t, Config{URL: newSite(t, server).url()})
+	log := &journal{}
+	u := open(t, Config{URL: newSite(t, server).url(), Logger: log.logger()})
 	for name, want := range results {
 		if got := ask(t, u, codec.CallTool, `{"name":"`+name+`"}`); got != want {
 			t.Errorf("the result came as\n%s, want\n%s", got, want)
 		}
+	}
+	if log.count("level=WARN") != 0 {
+		t.Errorf("logged:\n%s", log)
 	}
 	for name, e := range errorsOf {
 		got := fails(t, u, codec.CallTool, `{"name":"`+name+`"}`)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -109,6 +110,7 @@ func (s *session) unavailable(gap bool, err error) (again bool) {
 	var refusal *refusedError
 	var object *jsonrpc.Error
 	busy := true // or something that passes too
+	level := slog.LevelWarn
 	switch {
 	case s.ctx.Err() != nil:
 		return false
@@ -116,15 +118,21 @@ func (s *session) unavailable(gap bool, err error) (again bool) {
 		return s.probe(err)
 	case errors.As(err, &refusal):
 		busy = refusal.status >= 500 || refusal.status == http.StatusTooManyRequests || refusal.status == http.StatusConflict
+		if refusal.is(jsonrpc.CodeMethodNotFound) {
+			level = slog.LevelDebug
+		}
 	case errors.As(err, &object):
 		busy = object.Code == codeInternal
+		if object.Code == jsonrpc.CodeMethodNotFound {
+			level = slog.LevelDebug
+		}
 	}
 	if busy {
 		s.log.Debug("the MCP server does not take a subscription yet", "error", reason(err))
 		return true
 	}
 	if !gap || s.probe(fmt.Errorf("%s was refused: %w", methodListen, err)) {
-		s.log.Warn("the MCP server refuses subscriptions: it is heard only during requests", "error", reason(err))
+		s.log.Log(s.ctx, level, "the MCP server refuses subscriptions: it is heard only during requests", "error", reason(err))
 	}
 	return false
 }
