@@ -39,8 +39,8 @@ func ParseMeta(raw []byte) (Meta, error) {
 	}
 	var m Meta
 	for s.next() {
-		if member := m.member(s.name); member != nil {
-			s.take(member)
+		if i := metaIndex(s.name); i >= 0 {
+			s.take(m.member(i))
 		}
 	}
 	if err := s.finish("_meta"); err != nil {
@@ -49,20 +49,44 @@ func ParseMeta(raw []byte) (Meta, error) {
 	return m, nil
 }
 
-func (m *Meta) member(name []byte) *[]byte {
+// The members of Meta, as indexes. All but the first make a request modern.
+const (
+	metaProgressToken = iota
+	metaProtocolVersion
+	metaClientInfo
+	metaClientCapabilities
+	metaLogLevel
+)
+
+// metaIndex returns -1 for a name that Meta has not.
+func metaIndex(name []byte) int {
 	switch string(name) {
 	case "progressToken":
-		return &m.ProgressToken
+		return metaProgressToken
 	case MetaProtocolVersion:
-		return &m.ProtocolVersion
+		return metaProtocolVersion
 	case MetaClientInfo:
-		return &m.ClientInfo
+		return metaClientInfo
 	case MetaClientCapabilities:
-		return &m.ClientCapabilities
+		return metaClientCapabilities
 	case MetaLogLevel:
-		return &m.LogLevel
+		return metaLogLevel
 	}
-	return nil
+	return -1
+}
+
+func (m *Meta) member(index int) *[]byte {
+	switch index {
+	case metaProgressToken:
+		return &m.ProgressToken
+	case metaProtocolVersion:
+		return &m.ProtocolVersion
+	case metaClientInfo:
+		return &m.ClientInfo
+	case metaClientCapabilities:
+		return &m.ClientCapabilities
+	}
+	return &m.LogLevel
 }
 
 // IsProgressToken reports whether a raw value can be a progress token: a

@@ -6,38 +6,43 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is JSON to be written.
-type value struct {
-	before string
-	with   []byte
-	quoted bool // with becomes a string
-	after  string
-}
-
-func (v *value) append(dst []byte) []byte {
-	dst = append(dst, v.before...)
-	if v.quoted {
-		dst, _ = jsontext.AppendQuote(dst, v.with) // fails only after replacing
-	} else {
-		dst = append(dst, v.with...)
-	}
-	return append(dst, v.after...)
-}
-
-// patches collects what changes in a result.
+// patches are changes of a result.
 type patches struct {
-	r   *scannedResult
-	all [resultMembers]patch
-	n   int
+	found
+	info []byte // raw, for serverInfo
+	all  [resultMembers]patch
+	n    int
 }
 
-// patch says that src[from:to] becomes another value. With a name that is
-// added as a member, and to is from.
+// patch says that src[from:to] becomes a value, or, if add is set, that a
+// member with that value is added there.
 type patch struct {
 	from, to int
-	name     string
-	first    bool // no member is before the one added
-	value    value
+	value    patched
+	add      bool
+	first    bool // no member is before the added one
+}
+
+// patched is what a patch puts into a result.
+type patched uint8
+
+const (
+	nothing patched = iota
+	complete
+	zeroTTL
+	privateScope
+	structuredText // content that has structuredContent as its text
+	metaOfServer
+	serverInfo
+)
+
+var patchedNames = [...]string{
+	complete:       `"resultType":`,
+	zeroTTL:        `"ttlMs":`,
+	privateScope:   `"cacheScope":`,
+	structuredText: `"content":`,
+	metaOfServer:   `"_meta":`,
+	serverInfo:     `"` + MetaServerInfo + `":`,
 }
 
 func (p *patches) put(q patch) {
@@ -45,40 +50,52 @@ func (p *patches) put(q patch) {
 	p.n++
 }
 
-// set gives a value to a top-level member that is absent or null.
-func (p *patches) set(member int, name string, v value) {
-	if end := p.r.ends[member]; end > 0 {
-		p.put(patch{from: end - len("null"), to: end, value: v})
+// set gives a value to a member that is absent or null.
+func (p *patches) set(member int, value patched) {
+	if at := p.at[member]; at > 0 {
+		p.put(patch{from: at, to: at + len(*p.member(member)), value: value})
 		return
 	}
-	p.put(patch{from: p.r.last, to: p.r.last, name: name, first: p.r.none, value: v})
-	p.r.none = false
+	p.put(patch{from: p.last, to: p.last, value: value, add: true, first: p.empty})
+	p.empty = false
 }
 
-func (p *patches) append(dst, src []byte) []byte {
+// append appends the result, patched.
+func (p *patches) append(dst []byte) []byte {
 	all := p.all[:p.n]
 	slices.SortStableFunc(all, func(a, b patch) int { return a.from - b.from })
 	at := 0
-	for i := range all {
-		q := &all[i]
-		dst = append(dst, src[at:q.from]...)
-		if q.name != "" {
+	for _, q := range all {
+		dst = append(dst, p.src[at:q.from]...)
+		if q.add {
 			if !q.first {
 				dst = append(dst, ',')
 			}
-			dst = append(dst, '"')
-			dst = append(dst, q.name...)
-			dst = append(dst, `":`...)
+			dst = append(dst, patchedNames[q.value]...)
 		}
-		dst = q.value.append(dst)
+		dst = p.appendValue(dst, q.value)
 		at = q.to
 	}
-	return append(dst, src[at:]...)
+	return append(dst, p.src[at:]...)
 }
 
-// text is content that has a structuredContent as text.
-func text(structured []byte) value {
-	return value{before: `[{"type":"text","text":`, with: structured, quoted: true, after: `}]`}
+func (p *patches) appendValue(dst []byte, value patched) []byte {
+	switch value {
+	case complete:
+		return append(dst, `"complete"`...)
+	case zeroTTL:
+		return append(dst, '0')
+	case privateScope:
+		return append(dst, `"private"`...)
+	case structuredText:
+		dst = append(dst, `[{"type":"text","text":`...)
+		dst, _ = jsontext.AppendQuote(dst, p.Structured) // fails only after replacing
+		return append(dst, `}]`...)
+	case metaOfServer:
+		dst = append(append(dst, '{'), patchedNames[serverInfo]...)
+		return append(append(dst, p.info...), '}')
+	case serverInfo:
+		return append(dst, p.info...)
+	}
+	return dst
 }
-
-func absent(value []byte) bool { return value == nil || isNull(value) }
