@@ -25,8 +25,8 @@ func AppendUnsubscribed(dst, params []byte) ([]byte, error) {
 	if err := s.object("_meta"); err != nil {
 		return dst, err
 	}
-	start := len(dst)
-	c := cutter{dst: append(dst, params[:p.from]...), src: meta}
+	out, rest := append(dst, params[:p.from]...), params[p.to:]
+	c := cutter{dst: out, src: meta}
 	c.enter(s.offset())
 	for s.next() {
 		if string(s.name) == MetaSubscriptionID {
@@ -38,9 +38,10 @@ func AppendUnsubscribed(dst, params []byte) ([]byte, error) {
 	if err := s.finish("_meta"); err != nil {
 		return dst, err
 	}
-	out, rest := c.rest(), params[p.to:]
 	if c.kept == 0 && c.cut > 0 {
-		out, rest = withoutMember(out[:start+p.from], rest)
+		out, rest = withoutMember(out, len(dst), rest)
+	} else {
+		out = c.rest()
 	}
 	return append(out, rest...), nil
 }
