@@ -1,13 +1,12 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/answer"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -20,8 +19,11 @@ type seat struct {
 	container string // for the log; empty: there is only one
 
 	// The feed's mu guards these.
-	paths []*path // replaced, never changed: the open ones, one but for moments
-	told  uint64  // notifications that were for this container alone
+	paths  []*path       // replaced, never changed: the open ones, one but for moments
+	told   uint64        // notifications that were for this container alone
+	heard  bool          // a path was open, or none came in time
+	opened chan struct{} // closed with the first path, if a call waits for that
+	until  time.Time     // the end of that wait
 }
 
 // log is made when it is needed: thousands of seats have nothing to say.
@@ -36,7 +38,8 @@ func (s *seat) log() *slog.Logger {
 // is lost before it answered, or answers something else, is an error that says only so much. A request is sent a second time only when the server
 // certainly did not run it.
 //
-// The notifications that came before the answer go out first, so far as the container's path takes them in time.
+// The notifications that came before the answer go out first, so far as the container's path takes them in time. A call with
+// a progress token waits a little for the container's first path.
 func (s *seat) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte, error) {
 	method := k.Method()
 	if method == "" {
@@ -44,18 +47,19 @@ func (s *seat) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte,
 	}
 	s.keeper.start()
 	s.keeper.counters.calls.Add(1)
-	if bytes.Equal(params, []byte("null")) {
-		params = nil // the ask's word for "none" (protocol R4); in JSON-RPC the member is left out
+	a, err := newAsked(params)
+	if err != nil {
+		return nil, err
 	}
-	if tokens := s.keeper.tokens; tokens != nil && params != nil {
-		ours, forget, err := tokens.replace(s, params)
-		if err != nil {
-			return nil, err
+	if a.given != nil {
+		s.keeper.feed.attended(ctx, s)
+		if tokens := s.keeper.tokens; tokens != nil {
+			var forget func()
+			a.token, forget = tokens.issue(s, a.given)
+			defer forget()
 		}
-		defer forget()
-		params = ours
 	}
-	got, err := s.keeper.request(ctx, method, params)
+	got, err := s.keeper.request(ctx, method, a)
 	if err != nil {
 		return nil, s.outward(err)
 	}
@@ -67,11 +71,15 @@ func (s *seat) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte,
 	return got.result, nil
 }
 
-// request sends one request to the server. Errors: *failure, or ctx's cause.
-func (k *keeper) request(ctx context.Context, method string, params json.RawMessage) (reply, error) {
+// request sends one request to the server. Errors: *failure, *codec.Error, or ctx's cause.
+func (k *keeper) request(ctx context.Context, method string, a asked) (reply, error) {
 	var lost *session
 	for {
 		s, err := k.acquire(ctx, lost)
+		if err != nil {
+			return reply{}, err
+		}
+		params, err := s.outgoing(a)
 		if err != nil {
 			return reply{}, err
 		}
@@ -112,19 +120,6 @@ func (k *keeper) inspect(kind codec.Kind, result []byte) {
 	if _, err := codec.DecodeAnswer(kind, frame.B); err != nil {
 		k.log.Warn("the MCP server's result cannot be read by a gateway", "method", kind.Method(), "error", err)
 	}
-}
-
-// object is the JSON-RPC error in the refusal's body, if there is one.
-func (e *refusedError) object() error {
-	msg, err := codec.ParseMessage(e.body)
-	if err != nil || msg.Form != codec.FormResponse || len(msg.Error) == 0 {
-		return nil
-	}
-	object, err := codec.ParseError(msg.Error)
-	if err != nil {
-		return nil
-	}
-	return &jsonrpc.Error{Code: int64(object.Code), Message: object.Message, Data: object.Data}
 }
 
 // theirs turns the server's JSON-RPC error into the one that is relayed.

@@ -143,6 +143,8 @@ func (l *commandLink) negotiated(string) {}
 // established implements link: all that a process says comes on one stream, which is open already.
 func (l *commandLink) established(*session) {}
 
+func (l *commandLink) streamEach() bool { return false }
+
 // close ends the process as MCP asks: its input closes, then SIGTERM, then SIGKILL. What it writes meanwhile is
 // discarded, so that it cannot block on it.
 func (l *commandLink) close() {

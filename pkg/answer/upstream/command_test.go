@@ -128,6 +128,7 @@ func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
 }
 
 func TestACommandThatDoesNotEndByItselfIsTerminated(t *testing.T) {
+	t.Parallel()
 	u := open(t, helper(t, "deaf", quiet))
 	ask(t, u, codec.ListTools, "null")
 	if err := u.Close(); err != nil { // returns when the process is gone

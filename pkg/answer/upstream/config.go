@@ -35,7 +35,8 @@ type Config struct {
 	Name, Version string
 	// MaxMessage is the largest message taken from the server, in bytes. 0: DefaultMaxMessage.
 	MaxMessage int
-	// ConnectTimeout bounds one attempt to connect, handshake included, and the wait of an ask for a session. 0:
+	// ConnectTimeout bounds one attempt to connect, handshake included, and the wait of an ask for a session. After a
+	// third of it a server that does not answer the question for its era is taken for an old one. 0:
 	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 	// Logger gets what an operator should see; nil: slog.Default. It gets ten lines of one sort in a second at most, and

@@ -76,13 +76,18 @@ func BenchmarkFanOut(b *testing.B) {
 }
 
 func BenchmarkTokenReplacedAndRestored(b *testing.B) {
-	s := &seat{}
+	s, served := &seat{}, &session{}
 	t := &tokens{waiting: map[uint64]token{}}
 	params := []byte(`{"name":"echo","arguments":{"text":"some text","n":[1,2,3]},"_meta":{"progressToken":17}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, forget, err := t.replace(s, params)
+		a, err := newAsked(params)
 		if err != nil {
+			b.Fatal(err)
+		}
+		var forget func()
+		a.token, forget = t.issue(s, a.given)
+		if _, err := served.outgoing(a); err != nil {
 			b.Fatal(err)
 		}
 		if to, _ := t.restore(fmt.Appendf(nil, `{"progressToken":%d,"progress":1}`, t.last)); to != s {

@@ -17,6 +17,9 @@ const (
 	feedBytes    = 8 << 20
 	// orderTimeout is how long an answer waits for the notifications that came before it.
 	orderTimeout = time.Second
+	// pathTimeout is how long calls with a progress token wait for the container's first path. A gateway asks for it
+	// right behind the first ask (protocol N1); without the wait the progress of that one would be lost.
+	pathTimeout = time.Second
 )
 
 // feed hands the server's notifications to the notifications paths that are open. Each path is a stream of the one hub, so
@@ -53,7 +56,37 @@ func (f *feed) open(s *seat, send func([]byte) error) *path {
 	p.passed = cursor{toAll: f.published, toOne: s.told}
 	p.stream = f.hub.Open(p, func(*stream.Stream, stream.CloseReason) { close(p.ended) })
 	s.paths = append(slices.Clip(s.paths), p)
+	s.heard = true
+	if s.opened != nil {
+		close(s.opened)
+		s.opened = nil
+	}
 	return p
+}
+
+// attended returns once the container has, or has had, a notifications path, or after pathTimeout, which begins with the
+// first call that waits and comes but once.
+func (f *feed) attended(ctx context.Context, s *seat) {
+	f.mu.Lock()
+	if s.heard {
+		f.mu.Unlock()
+		return
+	}
+	if s.opened == nil {
+		s.opened, s.until = make(chan struct{}), time.Now().Add(pathTimeout)
+	}
+	opened, until := s.opened, s.until
+	f.mu.Unlock()
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	case <-timer.C:
+		f.mu.Lock()
+		s.heard = true
+		f.mu.Unlock()
+	}
 }
 
 // close ends a path. Its send does not run any more when close returns, and will not run again.

@@ -44,6 +44,8 @@ func beg() int {
 			return 1
 		}
 		switch m.Method {
+		case methodDiscover:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", m.ID)
 		case "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"beggar","version":"0"}}}`+"\n", m.ID, offered)
 		case "tools/call":
@@ -72,6 +74,7 @@ func (j *journal) few(t *testing.T, since time.Time, messages ...string) {
 }
 
 func TestAFloodOfGarbageFloodsNoLogAndHoldsUpNoClose(t *testing.T) {
+	t.Parallel()
 	log := &journal{}
 	began := time.Now()
 	u := open(t, helper(t, "flood", log.logger()))
@@ -89,6 +92,7 @@ func TestAFloodOfGarbageFloodsNoLogAndHoldsUpNoClose(t *testing.T) {
 }
 
 func TestACommandThatAsksAndDoesNotReadHoldsUpNeitherCallsNorClose(t *testing.T) {
+	t.Parallel()
 	log := &journal{}
 	began := time.Now()
 	u := open(t, helper(t, "beggar", log.logger()))
@@ -154,6 +158,7 @@ func TestAnswersToTheServersRequestsDoNotPileUp(t *testing.T) {
 }
 
 func TestALogTellsTenLinesOfASortInASecondAndHowManyItLeftOut(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &journal{}
 		handler, bounds := newCalm(out.logger().With("upstream", "u").Handler())

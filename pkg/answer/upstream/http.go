@@ -75,6 +75,8 @@ type httpLink struct {
 	conn mcp.Connection
 	trip *roundTripper
 	log  *slog.Logger
+
+	plain atomic.Bool // the server does not know encoded names
 }
 
 func (l *httpLink) read(ctx context.Context) (jsonrpc.Message, error) { return l.conn.Read(ctx) }
@@ -83,7 +85,25 @@ func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	x := &exchange{}
 	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
 		x.call = fmt.Sprint(request.ID.Raw())
+		if version := l.trip.version.Load(); request.Method == methodDiscover || version != nil && isStateless(*version) {
+			x.routing = newRouting(request)
+			x.routing.plain = l.plain.Load() && x.routing.spellable()
+		}
 	}
+	err := l.post(ctx, msg, x)
+	var refusal *refusedError
+	if x.routing == nil || !x.routing.spellable() || !errors.As(err, &refusal) || !refusal.is(codeHeaderMismatch) {
+		return err
+	}
+	x.routing.plain = true
+	x.refusal = nil
+	if err = l.post(ctx, msg, x); err == nil {
+		l.plain.Store(true)
+	}
+	return err
+}
+
+func (l *httpLink) post(ctx context.Context, msg jsonrpc.Message, x *exchange) error {
 	err := l.conn.Write(context.WithValue(ctx, exchangeKey{}, x), msg)
 	switch {
 	case err == nil:
@@ -100,8 +120,11 @@ func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	return &brokenError{cause: err, unexecuted: unsent(err)}
 }
 
-// negotiated makes every further request name the revision: the SDK's connection does so only under the SDK's client.
+// negotiated makes every further request name the revision: the SDK's connection does so only under the SDK's client, or
+// where a stateless request declares it.
 func (l *httpLink) negotiated(version string) { l.trip.version.Store(&version) }
+
+func (l *httpLink) streamEach() bool { return true }
 
 // close ends the session at the server, which a DELETE tells, and every stream.
 func (l *httpLink) close() {
@@ -113,6 +136,7 @@ func (l *httpLink) close() {
 // exchange is what a RoundTrip leaves for the write that caused it.
 type exchange struct {
 	call       string        // the id of the request that is to be answered; empty: nothing is
+	routing    *routing      // what a stateless request is routed by; nil: it is none
 	standalone bool          // make it the GET of the standalone stream
 	refusal    *refusedError // the status the server refused with
 }

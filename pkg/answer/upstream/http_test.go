@@ -70,7 +70,10 @@ func TestRequestsAfterTheHandshakeNameTheirRevision(t *testing.T) {
 	for i, req := range r.all() {
 		methods = append(methods, req.Method)
 		want := "2025-11-25"
-		if i == 0 {
+		switch i {
+		case 0:
+			want = "2026-07-28"
+		case 1:
 			want = ""
 		}
 		if got := req.Header.Get("Mcp-Protocol-Version"); got != want {
@@ -80,7 +83,7 @@ func TestRequestsAfterTheHandshakeNameTheirRevision(t *testing.T) {
 			t.Errorf("request %d (%s) has the authorization %q", i, req.Method, got)
 		}
 	}
-	if got := strings.Join(methods, " "); got != "POST POST GET POST DELETE" { // initialize, initialized, the stream, tools/list
+	if got := strings.Join(methods, " "); got != "POST POST POST GET POST DELETE" { // the question for the era, initialize, initialized, the stream, tools/list
 		t.Errorf("the requests are %s", got)
 	}
 }

@@ -26,6 +26,8 @@ type keeper struct {
 	tokens *tokens // nil: there is one container, whose tokens are its own affair
 	jitter func() float64
 
+	unasked bool // the server does not survive the question for its era; keep's
+
 	counters   counters
 	complaints complaints
 	bounds     *bounds // of log
@@ -111,8 +113,7 @@ func (k *keeper) keep() {
 		k.established(s)
 		k.log.Info("connected to the MCP server", "server", s.server, "protocol", s.version)
 		if !first {
-			k.feed.publish(toolsChanged)
-			k.feed.publish(resourcesChanged)
+			k.announce()
 		}
 		<-s.ctx.Done()
 		cause := context.Cause(s.ctx)
@@ -130,6 +131,12 @@ func (k *keeper) keep() {
 		backoff.Wait(k.life, wait)
 	}
 	k.lost(errClosed)
+}
+
+// announce follows a time in which the server was not heard.
+func (k *keeper) announce() {
+	k.feed.publish(toolsChanged)
+	k.feed.publish(resourcesChanged)
 }
 
 // failed notes an attempt that failed.

@@ -26,10 +26,13 @@ type link interface {
 	// write sends a message. For a request over HTTP it may last until the answer begins. Errors: *brokenError,
 	// *refusedError, *unusableError, or ctx's cause.
 	write(ctx context.Context, msg jsonrpc.Message) error
-	// negotiated tells which protocol revision the handshake has agreed on.
+	// negotiated tells which protocol revision is spoken from now on.
 	negotiated(version string)
-	// established follows the handshake. It returns when the server's notifications can be heard, as far as they can.
+	// established follows a handshake. It returns when the server's notifications can be heard, as far as they can.
 	established(s *session)
+	// streamEach reports whether the messages to one request come on a stream of its own, and a request is given up by
+	// ending that.
+	streamEach() bool
 	// close ends the link; read fails from then on.
 	close()
 }

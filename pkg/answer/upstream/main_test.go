@@ -39,6 +39,8 @@ func command(role string) int {
 			<-signals // its input is closed, and it goes on
 		}
 		return 0
+	case "mute", "brittle", "confused", "choking":
+		return old(role)
 	case "flood":
 		go flood(os.Stderr)
 		flood(os.Stdout)

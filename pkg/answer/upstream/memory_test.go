@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -17,6 +19,11 @@ type memory struct {
 	messages chan *jsonrpc.Request
 	links    chan *memoryLink // each connection
 	link     *memoryLink      // the last taken from links
+
+	modern       bool         // it is stateless
+	mute         bool         // it acknowledges no subscription
+	subscription atomic.Int64 // the newest
+	replies      chan *jsonrpc.Response
 }
 
 type memoryLink struct {
@@ -27,7 +34,11 @@ type memoryLink struct {
 }
 
 func newMemory() *memory {
-	return &memory{messages: make(chan *jsonrpc.Request, 100_000), links: make(chan *memoryLink, 100)}
+	return &memory{
+		messages: make(chan *jsonrpc.Request, 100_000),
+		links:    make(chan *memoryLink, 100),
+		replies:  make(chan *jsonrpc.Response, 100_000),
+	}
 }
 
 func (m *memory) dial(context.Context, *slog.Logger) (link, error) {
@@ -56,7 +67,20 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 	switch {
 	case l.lost.Err() != nil:
 		return &brokenError{cause: context.Cause(l.lost)}
-	case !ok || request.Method == "notifications/initialized":
+	case !ok:
+		l.server.replies <- msg.(*jsonrpc.Response)
+	case request.Method == "notifications/initialized":
+	case request.Method == methodListen && l.server.modern:
+		id := request.ID.Raw().(int64)
+		l.server.subscription.Store(id)
+		if !l.server.mute {
+			l.in <- &jsonrpc.Request{Method: methodAcknowledged, Params: fmt.Appendf(nil,
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"notifications":{"toolsListChanged":true}}`, id)}
+		}
+	case request.Method == methodDiscover && l.server.modern:
+		l.in <- &jsonrpc.Response{ID: request.ID, Result: json.RawMessage(discovered)}
+	case request.Method == methodDiscover:
+		l.in <- &jsonrpc.Response{ID: request.ID, Error: &jsonrpc.Error{Code: -32601, Message: "unknown method"}}
 	case request.Method == "initialize":
 		l.in <- &jsonrpc.Response{ID: request.ID, Result: json.RawMessage(`{"protocolVersion":"` + offered + `","serverInfo":{"name":"memory","version":"0"}}`)}
 	default:
@@ -69,6 +93,7 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 
 func (l *memoryLink) negotiated(string)    {}
 func (l *memoryLink) established(*session) {}
+func (l *memoryLink) streamEach() bool     { return false }
 func (l *memoryLink) close()               { l.lose(io.EOF) }
 
 // next is the next message of the upstream, which must be of this method.
@@ -95,6 +120,11 @@ func (m *memory) answer(to *jsonrpc.Request, result string) {
 
 func (m *memory) notify(method, params string) {
 	m.to().in <- &jsonrpc.Request{Method: method, Params: json.RawMessage(params)}
+}
+
+// demand is a request of the server's own.
+func (m *memory) demand(id int64, method string) {
+	m.to().in <- &jsonrpc.Request{ID: makeID(id), Method: method}
 }
 
 // crash loses the session.

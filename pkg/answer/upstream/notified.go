@@ -11,17 +11,27 @@ var (
 	resourcesChanged = []byte(`{"method":"notifications/resources/list_changed"}`)
 )
 
-const methodProgress = "notifications/progress"
+const (
+	methodProgress = "notifications/progress"
+	methodMessage  = "notifications/message"
+)
 
 // notified passes on what the server says on its own account: to every container, or progress to the one that asked for it.
-func (k *keeper) notified(method string, params json.RawMessage) {
+func (k *keeper) notified(s *session, method string, params json.RawMessage) {
 	var to *seat
-	if k.tokens != nil && method == methodProgress {
+	switch {
+	case k.tokens == nil:
+	case method == methodProgress:
 		if to, params = k.tokens.restore(params); to == nil {
 			k.counters.strays.Add(1)
 			k.log.Debug("dropped progress that no waiting call has asked for")
 			return
 		}
+	case method == methodMessage && s.stateless.Load():
+		// It belongs to one call, which has asked for it, and does not say to which.
+		k.counters.strays.Add(1)
+		k.log.Debug("dropped a log message of one container's call: nothing says which container's")
+		return
 	}
 	notification, err := newNotification(method, params)
 	if err != nil {

@@ -6,6 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 var errNoSession = errors.New("no session came about in time")
@@ -33,9 +36,10 @@ func (e *unusableError) Error() string { return e.problem }
 
 // refusedError is an HTTP status that a request was refused with.
 type refusedError struct {
-	status  int
-	body    []byte // as much of it as was read
-	session bool   // the request named a session
+	status    int
+	body      []byte // as much of it as was read
+	session   bool   // the request named a session
+	stateless bool   // the request was a stateless one
 }
 
 func (e *refusedError) Error() string {
@@ -46,10 +50,42 @@ func (e *refusedError) Error() string {
 	return text
 }
 
-// doubtful reports whether the refusal may mean that the session is unknown to the server: 404 by the book, and 400
-// from many a server.
+// doubtful reports whether the refusal may mean that the session is unknown to the server (404 by the book, and 400 from
+// many a server), or that the server is of another era by now.
 func (e *refusedError) doubtful() bool {
-	return e.session && (e.status == http.StatusNotFound || e.status == http.StatusBadRequest)
+	if e.stateless {
+		return e.unknown() && !e.is(codeHeaderMismatch) && !e.is(codeMissingCapability)
+	}
+	return e.session && (e.status == http.StatusNotFound || e.status == http.StatusBadRequest) || e.is(codeUnsupportedVersion)
+}
+
+// is reports whether the refusal has a JSON-RPC error of that code.
+func (e *refusedError) is(code int64) bool {
+	object := e.object()
+	return object != nil && object.Code == code
+}
+
+// unknown reports whether the status says that the server does not know what it was asked, or how: not that it wants
+// other credentials, or is busy, or down.
+func (e *refusedError) unknown() bool {
+	switch e.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return e.status < 500
+}
+
+// object is the JSON-RPC error in the refusal's body, nil if there is none.
+func (e *refusedError) object() *jsonrpc.Error {
+	msg, err := codec.ParseMessage(e.body)
+	if err != nil || msg.Form != codec.FormResponse || len(msg.Error) == 0 {
+		return nil
+	}
+	object, err := codec.ParseError(msg.Error)
+	if err != nil {
+		return nil
+	}
+	return &jsonrpc.Error{Code: int64(object.Code), Message: object.Message, Data: object.Data}
 }
 
 // unsent reports whether err says that no connection came about, so that nothing can have reached the server.

@@ -18,6 +18,9 @@ import (
 type raw struct {
 	version string // protocolVersion it answers with; empty: what it was offered
 	session string // Mcp-Session-Id it gives and demands; empty: none
+	modern  bool   // server/discover is for answer to serve
+	// initialize serves the handshake; nil: it is done.
+	initialize func(w http.ResponseWriter, m message)
 	// stream serves GET; nil: 405.
 	stream func(w http.ResponseWriter, req *http.Request)
 	// pinged is called before a ping is answered; nil: nothing.
@@ -63,6 +66,8 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.messages = append(r.messages, m)
 	r.mu.Unlock()
 	switch {
+	case m.Method == "initialize" && r.initialize != nil:
+		r.initialize(w, m)
 	case m.Method == "initialize":
 		if r.session != "" {
 			w.Header().Set("Mcp-Session-Id", r.session)
@@ -72,6 +77,8 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			version = offered
 		}
 		m.result(w, `{"protocolVersion":"`+version+`","capabilities":{},"serverInfo":{"name":"raw","version":"0"}}`)
+	case m.Method == methodDiscover && !r.modern:
+		m.json(w, http.StatusOK, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32601,"message":"Method not found"}}`)
 	case r.session != "" && req.Header.Get("Mcp-Session-Id") != r.session:
 		http.Error(w, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`, http.StatusNotFound)
 	case m.Method == "ping":
@@ -303,6 +310,7 @@ func TestRequestsOfTheServerArePingOrDeclined(t *testing.T) {
 }
 
 func TestTheStandaloneStreamIsResumedAndReopened(t *testing.T) {
+	t.Parallel()
 	opened := make(chan string, 100)
 	var streams int
 	var mu sync.Mutex

@@ -31,10 +31,19 @@ func (t *roundTripper) RoundTrip(original *http.Request) (*http.Response, error)
 		req.Header.Set("Mcp-Protocol-Version", *version)
 	}
 	posted := req.Method == http.MethodPost
-	if posted && x != nil && x.standalone {
+	isStateless := x != nil && x.routing != nil
+	switch {
+	case posted && isStateless:
+		x.routing.set(req.Header)
+	case isStateless: // the connection would resume a stream that has event ids: there is no such thing
+		return ended(req), nil
+	case posted && x != nil && x.standalone:
 		makeStandalone(req)
 	}
 	resp, err := t.dialer.base.RoundTrip(req)
+	if isStateless && err == nil {
+		resp.Header.Del("Mcp-Session-Id")
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -44,6 +53,7 @@ func (t *roundTripper) RoundTrip(original *http.Request) (*http.Response, error)
 		return t.resumed(req, resp)
 	case resp.StatusCode >= 300 && !redirects(resp):
 		x.refusal = refusal(req, resp)
+		x.refusal.stateless = isStateless
 		return transient(req), nil
 	case x.standalone && resp.StatusCode == http.StatusOK && !isMediaType(resp, "text/event-stream"):
 		discard(resp)
@@ -74,12 +84,17 @@ func (t *roundTripper) resumed(req *http.Request, resp *http.Response) (*http.Re
 		return resp, nil
 	}
 	discard(resp)
+	return ended(req), nil
+}
+
+// ended is a stream of no events.
+func ended(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:  http.Header{"Content-Type": {"text/event-stream"}},
 		Body:    http.NoBody,
 		Request: req,
-	}, nil
+	}
 }
 
 // checked reads a JSON answer to its end. What fails here fails one request, at once.
@@ -99,7 +114,7 @@ func (t *roundTripper) checked(req *http.Request, resp *http.Response, x *exchan
 	case msg.Form != codec.FormResponse:
 		return nil, &unusableError{"the answer is a JSON-RPC message, but not a response"}
 	case msg.ID == nil: // an error about a request the server could not read: it can only be this one
-		x.refusal = &refusedError{status: resp.StatusCode, body: body}
+		x.refusal = &refusedError{status: resp.StatusCode, body: body, stateless: x.routing != nil}
 		return transient(req), nil
 	case string(msg.ID) != x.call:
 		return nil, &unusableError{fmt.Sprintf("the answer is one to the request %s, but this is %s", firstLine(msg.ID, 100), x.call)}

@@ -64,6 +64,12 @@ func newServer(box *toolbox) *mcp.Server {
 		}
 		return "done", nil
 	})
+	add("linger", func(ctx context.Context, req *mcp.CallToolRequest) (string, error) {
+		fmt.Fprintln(os.Stderr, "lingering")
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "lingered enough")
+		return "", ctx.Err()
+	})
 	add("ask-back", func(ctx context.Context, req *mcp.CallToolRequest) (string, error) {
 		if err := req.Session.Ping(ctx, nil); err != nil {
 			return "", fmt.Errorf("ping: %w", err)

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -16,8 +15,6 @@ import (
 const (
 	// courtesyTimeout bounds messages that nobody waits for: cancellations, and answers to the server's requests.
 	courtesyTimeout = 2 * time.Second
-	// probeTimeout bounds the ping that decides whether a doubtful session lives. One that is only slow lives.
-	probeTimeout = 5 * time.Second
 	// flightTimeout is how long a request that is being sent when its session ends may still learn what became of it: a
 	// refusal of its own says that it was not run.
 	flightTimeout = 2 * time.Second
@@ -27,17 +24,28 @@ const (
 	maxReplies = 64
 )
 
-// session is one MCP session. Its goroutines (the reader, the answers to the server's requests, and the link's own) are
+const (
+	methodPing      = "ping"
+	methodCancelled = "notifications/cancelled"
+)
+
+// session is one MCP session, or the time in which a server without sessions is there. Its goroutines (the reader, the answers to the server's requests, and the link's own) are
 // counted in tasks and end with ctx; close waits for them.
 type session struct {
+	config   *Config
 	log      *slog.Logger
 	link     link
 	counters *counters
-	// notified takes the server's notifications, in order.
-	notified func(method string, params json.RawMessage)
+	notified func(s *session, method string, params json.RawMessage) // takes the server's notifications, in order
+	missed   func()                                                  // is told that some were not heard
 
-	version string // protocol revision; written in the handshake
-	server  string // the server's name and version, for the log; written in the handshake
+	// Written before the first request that is not of the beginning.
+	version  string // protocol revision
+	server   string // the server's name and version, for the log
+	declared []byte // the members of _meta that a stateless request must have
+
+	stateless    atomic.Bool                  // its revision is
+	subscription atomic.Pointer[subscription] // the newest one of a stateless session
 
 	life  context.Context // the keeper's
 	ctx   context.Context // ends with the session; its cause says why
@@ -63,10 +71,12 @@ type reply struct {
 
 func newSession(k *keeper, l link) *session {
 	s := &session{
+		config:   &k.cfg,
 		log:      k.log,
 		link:     l,
 		counters: &k.counters,
 		notified: k.notified,
+		missed:   k.announce,
 		pending:  make(map[int64]chan reply),
 		replies:  make(chan struct{}, maxReplies),
 		life:     k.life,
@@ -97,26 +107,46 @@ func (s *session) receive() {
 		case *jsonrpc.Request:
 			if msg.IsCall() {
 				s.requested(msg)
-			} else if msg.Method != "notifications/cancelled" {
-				// That takes back a request of the server's to us, which serve has answered: it ends here, as the request did.
-				s.notified(msg.Method, msg.Params)
+			} else {
+				s.hear(msg)
 			}
 		}
 	}
 }
 
+// hear takes a notification. What is about messages between the server and us ends here.
+func (s *session) hear(msg *jsonrpc.Request) {
+	switch {
+	case msg.Method == methodCancelled: // of a request of the server's, which serve has answered, or of our subscription
+		s.unsubscribed(msg.Params)
+	case !s.stateless.Load():
+		s.notified(s, msg.Method, msg.Params)
+	case msg.Method == methodAcknowledged:
+		s.acknowledged(msg.Params)
+	default:
+		s.notified(s, msg.Method, withoutSubscription(msg.Params))
+	}
+}
+
 func (s *session) settle(msg *jsonrpc.Response) {
 	id, _ := msg.ID.Raw().(int64)
+	if !s.deliver(id, reply{result: msg.Result, err: msg.Error}) {
+		s.counters.unmatched.Add(1)
+		s.log.Debug("the MCP server answered a request that does not wait", "id", msg.ID.Raw())
+	}
+}
+
+// deliver gives a request its one reply, if it waits.
+func (s *session) deliver(id int64, got reply) bool {
 	s.mu.Lock()
 	waiting := s.pending[id]
 	delete(s.pending, id)
 	s.mu.Unlock()
 	if waiting == nil {
-		s.counters.unmatched.Add(1)
-		s.log.Debug("the MCP server answered a request that does not wait", "id", msg.ID.Raw())
-		return
+		return false
 	}
-	waiting <- reply{result: msg.Result, err: msg.Error}
+	waiting <- got
+	return true
 }
 
 // requested has a request of the server's own answered. The reader must not wait for a server that asks and does not read.
@@ -136,7 +166,7 @@ func (s *session) requested(msg *jsonrpc.Request) {
 // serve answers a request of the server's own. Nothing but a ping can be meant for us: no capability was declared.
 func (s *session) serve(msg *jsonrpc.Request) {
 	response := &jsonrpc.Response{ID: msg.ID}
-	if msg.Method == "ping" {
+	if msg.Method == methodPing {
 		response.Result = json.RawMessage("{}")
 	} else {
 		s.counters.declined.Add(1)
@@ -200,17 +230,17 @@ func (s *session) call(ctx context.Context, method string, params json.RawMessag
 // exchange ends with a reply, with sending, or with the session.
 func (s *session) exchange(sending context.Context, waiting <-chan reply, request *jsonrpc.Request) (reply, error) {
 	if err := s.link.write(sending, request); err != nil {
-		return reply{}, s.examine(err)
+		return reply{}, s.examine(request.Method, err)
 	}
 	select {
 	case got := <-waiting:
-		return s.usable(got)
+		return s.usable(request.Method, got)
 	case <-sending.Done():
 	case <-s.ctx.Done():
 	}
 	select { // what the reader had taken in before the end counts
 	case got := <-waiting:
-		return s.usable(got)
+		return s.usable(request.Method, got)
 	default:
 	}
 	if s.ctx.Err() != nil {
@@ -219,76 +249,16 @@ func (s *session) exchange(sending context.Context, waiting <-chan reply, reques
 	return reply{}, context.Cause(sending)
 }
 
-// usable sorts out replies that the transport made up because the answer's stream ended without one.
-func (s *session) usable(got reply) (reply, error) {
-	if got.err != nil {
-		var theirs *jsonrpc.Error
-		if !errors.As(got.err, &theirs) {
-			s.probe(got.err)
-			return reply{}, &brokenError{cause: got.err}
-		}
-	}
-	return got, nil
-}
-
-// examine looks into a request that could not be sent: is it this one's fault, or is the session gone? A refusal for
-// want of a session says that the server has not run the request.
-func (s *session) examine(err error) error {
-	var broken *brokenError
-	var refused *refusedError
-	switch {
-	case errors.As(err, &broken):
-		s.probe(err)
-	case errors.As(err, &refused):
-		if refused.doubtful() && !s.probe(err) {
-			return &brokenError{cause: err, unexecuted: true}
-		}
-	case s.ctx.Err() != nil: // the request was given up with the session
-		return &brokenError{cause: context.Cause(s.ctx)}
-	}
-	return err
-}
-
-// probe asks the server whether the session lives, after cause made that doubtful, and ends the session if it does not.
-// Only an answer, or no connection, can tell: a server that is slow to answer, or does not know ping, lives. Who waits
-// while another probe runs shares the next one: many doubts at once cost two.
-func (s *session) probe(cause error) (lives bool) {
-	begun := s.probes.Load()
-	s.probing.Lock()
-	defer s.probing.Unlock()
-	switch {
-	case s.ctx.Err() != nil:
-		return false
-	case s.probes.Load() != begun:
-		return true
-	}
-	s.probes.Add(1)
-	ctx, cancel := context.WithTimeout(s.ctx, probeTimeout)
-	defer cancel()
-	id, waiting := s.register()
-	defer s.forget(id)
-	err := s.link.write(ctx, &jsonrpc.Request{ID: makeID(id), Method: "ping"})
-	var broken *brokenError
-	var refused *refusedError
-	if ctx.Err() == nil && (errors.As(err, &broken) || errors.As(err, &refused) && refused.doubtful()) {
-		s.fail(cause)
-		return false
-	}
-	if err == nil {
-		select {
-		case <-waiting:
-		case <-ctx.Done():
-		}
-	}
-	return s.ctx.Err() == nil
-}
-
-// cancelled tells the server that nobody waits for a request any more.
+// cancelled tells the server that nobody waits for a request any more. In the stateless revision the end of a stream of
+// its own says so.
 func (s *session) cancelled(ctx context.Context, id int64, method string) {
-	if method == "initialize" || s.ctx.Err() != nil {
+	if beginning(method) || s.ctx.Err() != nil {
 		return
 	}
 	s.counters.cancelled.Add(1)
+	if s.stateless.Load() && s.link.streamEach() {
+		return
+	}
 	params, err := json.Marshal(struct {
 		RequestID int64  `json:"requestId"`
 		Reason    string `json:"reason"`
@@ -297,7 +267,7 @@ func (s *session) cancelled(ctx context.Context, id int64, method string) {
 		s.log.Error("could not write a cancellation", "error", err)
 		return
 	}
-	if err := s.notify("notifications/cancelled", params); err != nil {
+	if err := s.notify(methodCancelled, params); err != nil {
 		s.log.Debug("could not tell the MCP server of a cancellation", "id", id, "error", err)
 	}
 }

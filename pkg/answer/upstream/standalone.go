@@ -19,28 +19,13 @@ const standaloneTimeout = 2 * time.Second
 // roundTripper turns into that GET: its answer is then a stream like any other to the connection, which reads it,
 // resumes it, and reports its end as the end of that request.
 func (l *httpLink) established(s *session) {
-	opened := make(chan struct{})
-	s.tasks.Go(func() { l.listen(s, opened) })
-	timer := time.NewTimer(standaloneTimeout)
-	defer timer.Stop()
-	select {
-	case <-opened:
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
+	s.await(func(opened func()) { l.listen(s, opened) })
 }
 
-// listen keeps the standalone stream open while the session lives, if the server has one. It closes opened when that
-// has become clear.
-func (l *httpLink) listen(s *session, opened chan struct{}) {
+// listen keeps the standalone stream open while the session lives, if the server has one. It calls opened when that has
+// become clear.
+func (l *httpLink) listen(s *session, opened func()) {
 	defer s.counters.standalone.Store(false)
-	signal := func() {
-		if opened != nil {
-			close(opened)
-			opened = nil
-		}
-	}
-	defer signal()
 	var retry backoff.Backoff
 	for s.ctx.Err() == nil {
 		began := time.Now()
@@ -49,7 +34,7 @@ func (l *httpLink) listen(s *session, opened chan struct{}) {
 		err := l.conn.Write(context.WithValue(s.ctx, exchangeKey{}, x), &jsonrpc.Request{ID: makeID(id), Method: "GET"})
 		if err == nil {
 			s.counters.standalone.Store(true)
-			signal()
+			opened()
 			select {
 			case <-ended:
 			case <-s.ctx.Done():
@@ -60,7 +45,7 @@ func (l *httpLink) listen(s *session, opened chan struct{}) {
 			}
 		} else {
 			s.forget(id)
-			signal()
+			opened()
 			if !l.standaloneFailed(s, x.refusal, err) {
 				return
 			}

@@ -9,7 +9,7 @@ import (
 // Stats is a snapshot of the counters of an Upstream or a Shared. All but Connected, Standalone and Paths only grow.
 type Stats struct {
 	Connected       bool   // there is a session
-	Standalone      bool   // its standalone stream is open: notifications between requests are heard
+	Standalone      bool   // its standalone stream, or subscription, is open: notifications between requests are heard
 	Paths           int64  // notifications paths that are open
 	Sessions        uint64 // sessions begun
 	Lost            uint64 // sessions lost
@@ -22,7 +22,7 @@ type Stats struct {
 	Notifications   uint64 // notifications of the server, list_changed after a new session among them
 	Unheard         uint64 // notifications while no path was open (protocol N5)
 	Dropped         uint64 // notifications dropped, once per path: it did not drain, ended first, or could not take them
-	Strays          uint64 // progress of no waiting call, dropped; only a Shared looks
+	Strays          uint64 // progress of no waiting call, and log messages of nobody knows whose, dropped; only a Shared looks
 	Noise           uint64 // lines of a command's standard output that are not messages
 }
 

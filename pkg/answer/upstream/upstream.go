@@ -5,7 +5,7 @@ import "github.com/diverge-network/gateway/pkg/answer"
 // Upstream is the answer.Handler of one container, backed by one MCP session of one server. The session begins with the
 // first ask, not with New: a container that is served but not used costs no process and no connection. From then on it is
 // kept: when it is lost it is begun again in the background, and each new session is followed by both list_changed
-// notifications.
+// notifications. A server of the stateless revision knows of no session; to it the same holds.
 //
 // All methods are safe for concurrent use.
 type Upstream struct {
@@ -36,7 +36,9 @@ func New(cfg Config) (*Upstream, error) {
 // unmerged; a path that does not keep up loses its oldest ones, and holds up only its own container's answers, each for at
 // most a second.
 //
-// What the server itself keeps by session it keeps for all of them together, such as a log level or subscriptions.
+// What the server itself keeps by session it keeps for all of them together, such as a log level or subscriptions. A
+// stateless server keeps nothing; of its log messages, which belong to one call, nothing says whose they are: they are
+// dropped.
 //
 // All methods are safe for concurrent use.
 type Shared struct {
