@@ -46,17 +46,19 @@ var (
 
 // appendStreamHead appends the head of a response whose body is an event stream
 // without an end: it ends with the connection.
-func appendStreamHead(dst []byte) []byte {
+func appendStreamHead(dst, sharing []byte) []byte {
 	dst = append(dst, "HTTP/1.1 200 OK\r\nDate: "...)
 	dst = fasthttp.AppendHTTPDate(dst, time.Now())
-	return append(dst, "\r\nContent-Type: "+mediaStream+
-		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n\r\n"...)
+	dst = append(dst, "\r\nContent-Type: "+mediaStream+
+		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n"...)
+	return append(append(dst, sharing...), "\r\n"...)
 }
 
 // listening is what a connection needs to become a session's event stream.
 type listening struct {
 	container *mux.Container // entered
 	session   session
+	sharing   []byte // lines of the response's head, see appendSharing
 }
 
 // listen serves a GET: the connection becomes the session's event stream. It
@@ -72,7 +74,7 @@ func (h *Handler) listen(x *exchange, container string) {
 		h.refuse(x, refused, detail{})
 		return
 	}
-	x.listens = &listening{container: c, session: s}
+	x.listens = &listening{container: c, session: s, sharing: h.appendSharing(nil, &x.request.Header)}
 }
 
 // stream opens the event stream on a connection that was handed over, which it
@@ -89,7 +91,7 @@ func (h *Handler) stream(conn *sock.Conn, l *listening) {
 		}
 	}()
 	defer h.guardStream(conn)
-	e.head, e.beat.Beater = appendStreamHead(nil), e
+	e.head, e.beat.Beater = appendStreamHead(nil, l.sharing), e
 	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}

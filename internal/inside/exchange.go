@@ -82,6 +82,9 @@ func (x *exchange) finish() (more bool) {
 	} else if !head.IsHTTP11() {
 		x.response.Header.Set(fasthttp.HeaderConnection, "keep-alive")
 	}
+	if x.parsed {
+		c.handler.share(head, &x.response.Header)
+	}
 	x.response.SkipBody = head.IsHead()
 	if x.write() != nil {
 		return false

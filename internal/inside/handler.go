@@ -115,6 +115,8 @@ func (h *Handler) serve(x *exchange) {
 		h.post(x, container)
 	case fasthttp.MethodGet:
 		h.listen(x, container)
+	case fasthttp.MethodOptions:
+		h.preflight(x)
 	default: // DELETE: judge lets nothing else pass
 		h.end(x, container)
 	}

@@ -42,7 +42,7 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reas
 			return nil, ReasonAccept, d
 		}
 		return id, "", d
-	case fasthttp.MethodDelete:
+	case fasthttp.MethodDelete, fasthttp.MethodOptions:
 		return id, "", d
 	default:
 		return nil, ReasonMethod, d

@@ -55,7 +55,7 @@ type refusal struct {
 	text   string
 }
 
-const allowedMethods = "GET, POST, DELETE"
+const allowedMethods = "GET, POST, DELETE, OPTIONS"
 
 var refusals = [...]refusal{
 	{ReasonMalformed, fasthttp.StatusBadRequest, codeTransport,
