@@ -14,15 +14,17 @@ import (
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
-// events is the event stream of one session: the connection of a GET. It is the stream.Conn of its own stream. Its one
-// goroutine only reads, and so sees the client leave.
+// events is one event stream: the connection of a GET, which is its session's, or
+// of a subscriptions/listen, which belongs to none. It is the stream.Conn of its
+// own stream. Its one goroutine only reads, and so sees the client leave.
 type events struct {
 	// Set before the stream opens.
-	handler   *Handler
-	container *mux.Container // entered
-	face      *Face
-	session   sessionID
-	conn      *sock.Conn
+	handler      *Handler
+	container    *mux.Container // entered
+	face         *Face
+	session      sessionID     // of a GET
+	subscription *subscription // of a subscriptions/listen; nil for a GET
+	conn         *sock.Conn
 
 	// stream is set under Face.opening.
 	stream *stream.Stream
@@ -54,24 +56,20 @@ func appendStreamHead(dst, sharing []byte) []byte {
 	return append(append(dst, sharing...), "\r\n"...)
 }
 
-// listening is what a connection needs to become a session's event stream.
+// listening is what a connection needs to become an event stream.
 type listening struct {
-	container *mux.Container // entered
-	session   session
-	sharing   []byte // lines of the response's head, see appendSharing
+	container    *mux.Container // entered
+	session      session        // whose the stream is, or else
+	subscription *subscription  // what it was opened for
+	sharing      []byte         // lines of the response's head, see appendSharing
 }
 
 // listen serves a GET: the connection becomes the session's event stream. It
 // works from initialize on. A Last-Event-ID is ignored: nothing is replayed
 // (protocol N5).
 func (h *Handler) listen(x *exchange, container string) {
-	if data := judgeRevision(&x.request.Header); data != nil {
-		h.refuse(x, ReasonRevision, detail{data: data})
-		return
-	}
-	c, s, refused := h.admit(x, container)
-	if refused != "" {
-		h.refuse(x, refused, detail{})
+	c, s, ok := h.admit(x, container)
+	if !ok {
 		return
 	}
 	x.listens = &listening{container: c, session: s, sharing: h.appendSharing(nil, &x.request.Header)}
@@ -80,7 +78,8 @@ func (h *Handler) listen(x *exchange, container string) {
 // stream opens the event stream on a connection that was handed over, which it
 // owns from here on, and exits the container when it ends.
 func (h *Handler) stream(conn *sock.Conn, l *listening) {
-	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id, conn: conn}
+	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id,
+		subscription: l.subscription, conn: conn}
 	h.running.Add(1) // the caller counts as well, until it returns
 	reading := false
 	defer func() {
@@ -95,7 +94,9 @@ func (h *Handler) stream(conn *sock.Conn, l *listening) {
 	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
-	if !e.face.open(e) {
+	if e.subscription != nil {
+		e.face.subscribe(e)
+	} else if !e.face.open(e) {
 		h.refuseStream(conn)
 		return
 	}

@@ -48,6 +48,7 @@ type Handler struct {
 	origins     origin.Policy
 	pace        pace
 	initialized [len(revisions)][]byte
+	modernly    modernResults
 	observer    Observer
 	log         *slog.Logger
 
@@ -75,6 +76,10 @@ func New(config Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	modernly, err := newModernResults(config.Server)
+	if err != nil {
+		return nil, err
+	}
 	h := &Handler{
 		cfg:         config,
 		mux:         config.Mux,
@@ -83,6 +88,7 @@ func New(config Config) (*Handler, error) {
 		origins:     origin.New(config.AllowOrigin, config.LoopbackOrigins),
 		pace:        usualPace,
 		initialized: initialized,
+		modernly:    modernly,
 		observer:    config.Observer,
 		log:         config.Logger,
 		listeners:   make(map[net.Listener]struct{}),
@@ -124,9 +130,8 @@ func (h *Handler) serve(x *exchange) {
 
 // end serves a DELETE: the client is done with its session.
 func (h *Handler) end(x *exchange, container string) {
-	c, s, refused := h.admit(x, container)
-	if refused != "" {
-		h.refuse(x, refused, detail{})
+	c, s, ok := h.admit(x, container)
+	if !ok {
 		return
 	}
 	defer c.Exit()

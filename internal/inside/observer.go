@@ -17,7 +17,7 @@ const (
 
 // Why a notification reached nobody, for Observer.Unheard.
 const (
-	UnheardNoStream = "no-stream" // no session of the container has a stream open
+	UnheardNoStream = "no-stream" // no session of the container has a stream open, and no subscription asked for it
 	UnheardProgress = "progress"  // progress is for the request that asked for it alone (protocol N7)
 )
 

@@ -73,11 +73,14 @@ func (r *roster) close() (open []*events) {
 	return open
 }
 
-// cut closes every connection that speaks HTTP.
+// cut closes every connection.
 func (r *roster) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for conn := range r.conns {
 		_ = conn.Close()
+	}
+	for e := r.streams.next; e != &r.streams; e = e.next {
+		_ = e.conn.Close() // it may still be waiting for its last message to be taken
 	}
 }

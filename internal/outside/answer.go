@@ -17,7 +17,8 @@ const (
 	answerServing
 )
 
-// answer is the answer path of one ask. It is its path's mux.Socket.
+// answer is the answer path of one ask. It is its path's mux.Socket, and a
+// mux.Drainer.
 type answer struct {
 	member
 	handler *Handler
@@ -75,6 +76,9 @@ func (s *answer) CloseUnserved() {
 		s.closeUnserved()
 	}
 }
+
+// Drained implements mux.Drainer.
+func (s *answer) Drained() bool { return s.conn.Drained() }
 
 func (s *answer) closeUnserved() { s.conn.Close(1000, "the ask was cancelled") }
 

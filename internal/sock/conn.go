@@ -9,8 +9,8 @@ import (
 
 // Conn is a net.Conn with the facilities of this package. Its methods may be
 // called from any goroutine, with one writer (Write, TryWrite, TryWrite2) and
-// one reader (Read, ReadIdle) at a time; Departed, Close and the setters may
-// run beside both.
+// one reader (Read, ReadIdle) at a time; Departed, Drained,
+// Unacknowledged, Close and the setters may run beside both.
 type Conn struct {
 	net.Conn
 	raw  syscall.RawConn // nil: only the slow ways

@@ -2,6 +2,7 @@ package sock
 
 import (
 	"io"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -12,6 +13,10 @@ type idleRead struct {
 	chunk   *Chunk
 	err     error
 	first   [1]byte // the slow way's
+
+	// waits says that the newest attempt found nothing to read; Drained reads it
+	// from other goroutines.
+	waits atomic.Bool
 }
 
 // ReadIdle waits until the peer has sent something and returns it in a chunk
@@ -38,6 +43,7 @@ func (c *Conn) ReadIdle() (*Chunk, error) {
 
 // read is one attempt; false parks the goroutine until the socket is readable.
 func (r *idleRead) read(fd uintptr) bool {
+	r.waits.Store(false)
 	chunk := TakeChunk()
 	n, err := readSocket(fd, chunk.room[:])
 	switch {
@@ -47,6 +53,7 @@ func (r *idleRead) read(fd uintptr) bool {
 		return true
 	case err == syscall.EAGAIN:
 		chunk.Release()
+		r.waits.Store(true)
 		return false
 	case err != nil:
 		r.err = err

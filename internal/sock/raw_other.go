@@ -15,3 +15,7 @@ func readSocket(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported 
 func tryWrite(syscall.RawConn, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func departed(syscall.RawConn) bool { return false }
+
+func unread(syscall.RawConn) bool { return true }
+
+func unacknowledged(syscall.RawConn) (n int, known bool) { return 0, false }

@@ -46,13 +46,14 @@ type Config struct {
 	TLS *tls.Config
 }
 
-// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending and
-// SetUserTimeout may be called from any goroutine at any time, also after the
+// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Drained,
+// Delivered and SetUserTimeout may be called from any goroutine at any time, also after the
 // end, when they do nothing; none of them blocks.
 type Conn struct {
 	sc     *sock.Conn
 	cfg    *Config
 	client bool
+	amid   atomic.Bool // the reading goroutine waits within a fragmented message
 
 	// Owned by the caller until Serve, by the reading goroutine from then on.
 

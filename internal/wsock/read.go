@@ -23,6 +23,9 @@ func (c *Conn) turn() (again bool) {
 		c.early = nil
 		return c.consume(early)
 	}
+	if amid := c.in.message != nil; amid != c.amid.Load() {
+		c.amid.Store(amid)
+	}
 	chunk, err := c.sc.ReadIdle()
 	if err != nil {
 		c.lost(err)

@@ -7,6 +7,8 @@ import "math/bits"
 type envelope struct {
 	jsonrpc, id, method, params, result, err []byte
 
+	meta, name, uri []byte // of params, if that is an object
+
 	idTwice       bool
 	twice         []byte // a name that is not unique, unescaped
 	twiceInParams string // the same, among the members of params in readInParams
@@ -41,7 +43,7 @@ func (s *scanner) envelope() (e envelope, err error) {
 			member = &s.value
 		}
 		if member == &e.params && s.peek() == '{' {
-			e.params, e.twiceInParams, err = s.paramsObject()
+			err = s.paramsObject(&e)
 		} else {
 			*member, err = s.read()
 		}
@@ -53,11 +55,11 @@ func (s *scanner) envelope() (e envelope, err error) {
 	return e, s.finish("message")
 }
 
-func (s *scanner) paramsObject() (raw []byte, twice string, err error) {
+func (s *scanner) paramsObject(e *envelope) error {
 	if err := s.bracket(); err != nil {
-		return nil, "", err
+		return err
 	}
-	start := s.dec.InputOffset() - int64(len("{"))
+	start := s.offset() - len("{")
 	var seen, again uint
 	for s.next() {
 		for i, read := range readInParams {
@@ -66,10 +68,19 @@ func (s *scanner) paramsObject() (raw []byte, twice string, err error) {
 				seen |= 1 << i
 			}
 		}
+		switch string(s.name) {
+		case "_meta":
+			e.meta = s.value
+		case "name":
+			e.name = s.value
+		case "uri":
+			e.uri = s.value
+		}
 	}
 	if again != 0 {
-		twice = readInParams[bits.TrailingZeros(again)]
+		e.twiceInParams = readInParams[bits.TrailingZeros(again)]
 	}
-	end := s.dec.InputOffset()
-	return s.src[start:end:end], twice, s.err
+	end := s.offset()
+	e.params = s.src[start:end:end]
+	return s.err
 }

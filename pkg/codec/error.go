@@ -49,8 +49,9 @@ func ParseError(body []byte) (Error, error) {
 }
 
 type rawError struct {
-	code          int32
-	message, data []byte
+	code            int32
+	codeAt, codeEnd int // where the code is
+	message, data   []byte
 }
 
 func scanError(body []byte) (raw rawError, err error) {
@@ -67,6 +68,8 @@ func scanError(body []byte) (raw rawError, err error) {
 		switch string(s.name) {
 		case "code":
 			s.take(&code)
+			raw.codeEnd = s.offset()
+			raw.codeAt = raw.codeEnd - len(code)
 		case "message":
 			s.take(&raw.message)
 		case "data":

@@ -33,11 +33,12 @@ var kinds = [KindCount]struct {
 	payload payload // what the ask carries
 	array   string  // the member a complete result holds, an array (protocol D2)
 	or      string  // a member of any type that does instead; "" if none does
+	cached  bool    // the stateless revision has results say how long they are good
 }{
-	ListTools:     {name: "list-tools", method: "tools/list", payload: paramsOrNull, array: "tools"},
-	ListResources: {name: "list-resources", method: "resources/list", payload: paramsOrNull, array: "resources"},
+	ListTools:     {name: "list-tools", method: "tools/list", payload: paramsOrNull, array: "tools", cached: true},
+	ListResources: {name: "list-resources", method: "resources/list", payload: paramsOrNull, array: "resources", cached: true},
 	CallTool:      {name: "call-tool", method: "tools/call", payload: paramsObject, array: "content", or: "structuredContent"},
-	ReadResource:  {name: "read-resource", method: "resources/read", payload: paramsObject, array: "contents"},
+	ReadResource:  {name: "read-resource", method: "resources/read", payload: paramsObject, array: "contents", cached: true},
 	Notifications: {name: "notifications", many: true, payload: noPayload},
 }
 

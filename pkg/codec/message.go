@@ -20,6 +20,11 @@ type Message struct {
 	Params []byte // an object, an array or null
 	Result []byte
 	Error  []byte // an object
+
+	// Members of Params, where that is an object; of any type.
+	Meta []byte // _meta, for ParseMeta
+	Name []byte
+	URI  []byte
 }
 
 // ParseMessage parses one JSON-RPC 2.0 message. It fails with a *SyntaxError
@@ -66,6 +71,7 @@ func ParseMessage(b []byte) (Message, error) {
 		m.Form = FormNotification
 	}
 	m.Method, m.Params = unquote(e.method), e.params
+	m.Meta, m.Name, m.URI = e.meta, e.name, e.uri
 	return m, nil
 }
 

@@ -20,9 +20,11 @@ type scanner struct {
 	dec jsontext.Decoder
 
 	name, value []byte   // the member that next read, name unescaped
+	nameAt      int      // where in src the name begins, as it is spelled
 	twice       []byte   // the first name of which take was given a second value
 	err         error    // why next stopped early
 	names       [][]byte // those kept for duplicateName
+	own         []byte   // src, where scanMembers made it
 }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
@@ -46,10 +48,30 @@ func scan(b []byte) (*scanner, error) {
 		return nil, &SyntaxError{Offset: invalidUTF8At(b), Err: errInvalidUTF8}
 	}
 	s := scanners.Get().(*scanner)
+	s.begin(b)
+	return s, nil
+}
+
+// scanMembers begins to read members that have no braces around them, and
+// has entered their object. The views are good until the release.
+func scanMembers(members []byte) (*scanner, error) {
+	if !utf8.Valid(members) {
+		return nil, &SyntaxError{Offset: invalidUTF8At(members), Err: errInvalidUTF8}
+	}
+	s := scanners.Get().(*scanner)
+	s.own = append(append(append(s.own[:0], '{'), members...), '}')
+	s.begin(s.own)
+	if err := s.object("value"); err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *scanner) begin(b []byte) {
 	s.src = b
 	s.buf = *bytes.NewBuffer(b)
 	s.dec.Reset(&s.buf, decodeOptions...)
-	return s, nil
 }
 
 func invalidUTF8At(b []byte) int64 {
@@ -63,7 +85,11 @@ func invalidUTF8At(b []byte) int64 {
 	return int64(len(b))
 }
 
-const namesKept = 64
+// What a pooled scanner keeps room for: so many names, and bytes of its own.
+const (
+	namesKept = 64
+	ownKept   = 4096
+)
 
 // release returns s to the pool, without the bytes it read.
 func (s *scanner) release() {
@@ -72,6 +98,9 @@ func (s *scanner) release() {
 	s.src, s.name, s.value, s.twice, s.err = nil, nil, nil, nil, nil
 	if cap(s.names) > namesKept {
 		s.names = nil
+	}
+	if cap(s.own) > ownKept {
+		s.own = nil
 	}
 	clear(s.names)
 	s.names = s.names[:0]
@@ -159,9 +188,13 @@ func (s *scanner) nextName() bool {
 	if quoted, s.err = s.read(); s.err != nil {
 		return false
 	}
+	s.nameAt = s.offset() - len(quoted)
 	s.name = unquote(quoted)
 	return true
 }
+
+// offset returns where in src what was read last ends.
+func (s *scanner) offset() int { return int(s.dec.InputOffset()) }
 
 // take stores the value of a member that must not be duplicate.
 func (s *scanner) take(member *[]byte) {

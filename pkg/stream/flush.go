@@ -17,9 +17,10 @@ func (s *Stream) flush() {
 	defer s.guard()
 	deadline := false
 	for {
-		piece, over := s.piece(deadline)
+		piece, ending, over := s.piece(deadline)
 		switch {
 		case over:
+			s.part(ending)
 			return
 		case piece == nil:
 			if err := s.conn.SetWriteDeadline(time.Time{}); err != nil {
@@ -49,27 +50,26 @@ func (s *Stream) flush() {
 }
 
 // piece is what is to be written next. Without anything, it is over if no
-// deadline is left to be cleared: the right to write is then given up. It is
-// over, too, when the stream is closed.
-func (s *Stream) piece(deadline bool) (piece []byte, over bool) {
+// deadline is left to be cleared: the right to write is then given up, and the
+// caller parts with the ending. It is over, too, when the stream is closed.
+func (s *Stream) piece(deadline bool) (piece []byte, ending uint32, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending.Load() != 0 {
-		return nil, true
+	if s.over() {
+		return nil, 0, true
 	}
 	b := s.backlog
 	if b != nil && b.rest == nil {
 		b.advance(s)
 	}
 	if b != nil && b.rest != nil {
-		return b.rest[:min(len(b.rest), pieceSize)], false
+		return b.rest[:min(len(b.rest), pieceSize)], 0, false
 	}
 	s.backlog = nil
 	if deadline {
-		return nil, false
+		return nil, 0, false
 	}
-	s.busy = false
-	return nil, true
+	return nil, s.pause(), true
 }
 
 // wrote takes note of n bytes. A stream that was closed meanwhile has counted its

@@ -20,10 +20,7 @@ func (s *Stream) give(m *Message) (took, wrote bool) {
 	case s.busy:
 		took, full := s.admit(m)
 		s.mu.Unlock()
-		if full {
-			s.counters().dropped(DropClosed, 1)
-			s.abandon(CloseFull)
-		}
+		s.admitted(full)
 		return took, false
 	}
 	s.busy, s.writing = true, len(m.Bytes)
@@ -39,7 +36,7 @@ func (s *Stream) gave(m *Message, n int, err error) (took, wrote bool) {
 	}
 	whole := n == len(m.Bytes)
 	s.mu.Lock()
-	if s.ending.Load() != 0 {
+	if s.over() {
 		s.mu.Unlock()
 		if !whole {
 			s.counters().dropped(DropClosed, 1)
@@ -47,8 +44,9 @@ func (s *Stream) gave(m *Message, n int, err error) (took, wrote bool) {
 		return whole, whole
 	}
 	if whole && (s.backlog == nil || s.backlog.count == 0) {
-		s.backlog, s.busy = nil, false
+		ending := s.pause()
 		s.mu.Unlock()
+		s.part(ending)
 		return true, true
 	}
 	b := s.waiting()
@@ -80,6 +78,14 @@ func (b *backlog) advance(s *Stream) {
 	}
 	m := b.pop()
 	b.rest, s.writing = m.Bytes, len(m.Bytes)
+}
+
+// admitted is what follows admit, without mu.
+func (s *Stream) admitted(full bool) {
+	if full {
+		s.counters().dropped(DropClosed, 1)
+		s.abandon(CloseFull)
+	}
 }
 
 // refuse is for a message that no queue could hold.

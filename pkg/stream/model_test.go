@@ -17,7 +17,8 @@ type model struct {
 	waiting         []Message
 	written         int // of waiting[0]
 	closed          bool
-	reason          CloseReason
+	last            bool        // the last message was given
+	reason          CloseReason // for which it is closed, or will be after the last
 	sent, merged    uint64
 	dropped         [DropReasonCount]uint64
 }
@@ -42,6 +43,9 @@ func (m *model) drain() {
 		m.waiting, m.written = m.waiting[1:], 0
 		m.sent++
 	}
+	if m.last {
+		m.close(m.reason)
+	}
 }
 
 func (m *model) close(reason CloseReason) {
@@ -53,10 +57,19 @@ func (m *model) close(reason CloseReason) {
 	m.waiting, m.written = nil, 0
 }
 
-func (m *model) give(n Message) bool {
-	if m.closed {
-		return false
+func (m *model) closeAfter(n Message, reason CloseReason) {
+	if m.closed || m.last {
+		return
 	}
+	m.last, m.reason = true, reason
+	n.Keep, n.Key = true, ""
+	m.take(n)
+	m.drain()
+}
+
+func (m *model) give(n Message) bool { return !m.closed && !m.last && m.take(n) }
+
+func (m *model) take(n Message) bool {
 	if len(n.Bytes) == 0 {
 		m.sent++
 		return true
@@ -152,6 +165,13 @@ func TestAStreamDoesWhatANaiveQueueDoes(t *testing.T) {
 						m.close(CloseLeft)
 					}
 				},
+				"close after": func(t *rapid.T) {
+					if rapid.IntRange(0, 4).Draw(t, "sure") == 0 {
+						n := give(t)
+						s.CloseAfter(n, CloseEnded)
+						m.closeAfter(n, CloseEnded)
+					}
+				},
 				"": func(t *rapid.T) {
 					synctest.Wait()
 					if err := m.differs(s, g, counters); err != nil {
@@ -173,7 +193,7 @@ func (m *model) differs(s *Stream, g *gate, c *Counters) error {
 		return fmt.Errorf("on the wire: %q, want %q", g.sent(), m.wire)
 	}
 	reason, closed := s.Closed()
-	if closed != m.closed || reason != m.reason {
+	if closed != m.closed || closed && reason != m.reason {
 		return fmt.Errorf("closed %v (%v), want %v (%v)", closed, reason, m.closed, m.reason)
 	}
 	if q, b := c.Queued.Load(), c.QueuedBytes.Load(); q != int64(len(m.waiting)) || b != int64(m.size()) {

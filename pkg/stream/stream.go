@@ -13,9 +13,11 @@ type Stream struct {
 	conn    Conn
 	onClose func(*Stream, CloseReason)
 
-	// ending is 0 while the stream is open, then 1 + the CloseReason. It is set
-	// before a closing takes mu, so that who gives a message turns away from a
-	// closing stream without waiting for that.
+	// ending is 0 while the stream takes messages, then 1 + the CloseReason, with
+	// the bit parting while the last message is not written yet. A closing sets it
+	// before it takes mu, so that who gives a message turns away without waiting
+	// for that; CloseAfter sets parting under mu, so that nothing gets in behind
+	// the last message.
 	ending atomic.Uint32
 
 	// busy says that one goroutine has the right to write: the giver of a message
@@ -32,6 +34,9 @@ type Stream struct {
 }
 
 const noMessage = -1
+
+// parting in ending says that the stream closes once what waits is written.
+const parting = 1 << 8
 
 // Send gives m to this stream alone, in order with what is published, and
 // reports whether it was taken: written, queued or merged. It never blocks.
@@ -55,10 +60,16 @@ func (s *Stream) Close(reason CloseReason) {
 // Closed reports whether the stream is closed, and why.
 func (s *Stream) Closed() (reason CloseReason, closed bool) {
 	ending := s.ending.Load()
-	if ending == 0 {
+	if ending == 0 || ending&parting != 0 {
 		return 0, false
 	}
 	return CloseReason(ending - 1), true
+}
+
+// over is Closed without the reason.
+func (s *Stream) over() bool {
+	_, closed := s.Closed()
+	return closed
 }
 
 func (s *Stream) counters() *Counters { return s.hub.config.counters() }
@@ -73,8 +84,14 @@ func (s *Stream) abandon(reason CloseReason) {
 
 // end makes the stream closed and frees what waits. It is true once.
 func (s *Stream) end(reason CloseReason) bool {
-	if !s.ending.CompareAndSwap(0, uint32(reason)+1) {
-		return false
+	for {
+		ending := s.ending.Load()
+		if ending != 0 && ending&parting == 0 {
+			return false
+		}
+		if s.ending.CompareAndSwap(ending, uint32(reason)+1) {
+			break
+		}
 	}
 	s.mu.Lock()
 	b := s.backlog
