@@ -9,38 +9,15 @@ import (
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
-// maxBatch is how many messages a batch may have.
-const maxBatch = 100
-
-// element is one message of a batch, or what it is instead.
-type element struct {
-	message codec.Message
-	meta    codec.Meta
-	metaErr error
-	invalid error
-}
-
-// batch serves an array of messages, which clients of the oldest revisions may
-// send: at least one and at most maxBatch. The responses come in an array, or one
-// by one where they become an event stream.
+// batch serves the elements of an array that a client of an old revision sent: at
+// least one and at most maxBatch. The responses come in an array, or one by one
+// where they become an event stream.
 func (h *Handler) batch(x *exchange, c *mux.Container, s session, elements [][]byte) {
-	parsed := make([]element, len(elements))
-	for i, raw := range elements {
-		e := &parsed[i]
-		if e.message, e.invalid = codec.ParseMessage(raw); e.invalid != nil {
-			continue
-		}
-		e.meta, e.metaErr = codec.ParseMeta(e.message.Meta)
-		if why := e.unfit(); why != "" {
-			h.refuse(x, ReasonNotMessage, detail{cause: why})
-			return
-		}
-	}
-	r := h.batchReply(x, c, len(parsed))
+	r := h.batchReply(x, c, len(elements))
 	defer r.release()
 	owes := false
-	for i := range parsed {
-		owes = r.element(s, &parsed[i], i) || owes
+	for slot, raw := range elements {
+		owes = r.element(s, raw, slot) || owes
 	}
 	r.wait()
 	switch {
@@ -52,53 +29,45 @@ func (h *Handler) batch(x *exchange, c *mux.Container, s session, elements [][]b
 	}
 }
 
-// unfit is why a message makes a batch none, or "".
-func (e *element) unfit() string {
-	switch {
-	case e.message.Form == codec.FormRequest && string(e.message.Method) == methodInitialize:
-		return "initialize must be sent alone, not in a batch"
-	case e.meta.ProtocolVersion != nil:
-		return "revision " + modernRevision + " has no batches; send its messages one by one"
-	}
-	return ""
-}
-
-// element serves one message; owes says that it has a response.
-func (r *reply) element(s session, e *element, slot int) (owes bool) {
-	h, m := r.handler, e.message
+// element serves one message; owes says that it has a response, unless it is
+// cancelled.
+func (r *reply) element(s session, raw []byte, slot int) (owes bool) {
+	m, err := codec.ParseMessage(raw)
 	var invalid *codec.InvalidError
 	switch {
-	case errors.As(e.invalid, &invalid):
+	case errors.As(err, &invalid):
 		r.refuse(slot, ReasonNotMessage, detail{id: invalid.ID, cause: invalid.Reason})
 		return true
-	case e.invalid != nil: // which only an array that is not JSON brings about
-		r.refuse(slot, ReasonNotJSON, detail{cause: e.invalid.Error()})
+	case err != nil: // which an array that was parsed does not bring about
+		r.refuse(slot, ReasonNotJSON, detail{cause: err.Error()})
 		return true
-	case m.Form == codec.FormNotification:
-		if string(m.Method) == methodCancelled {
-			cancelled(r.face, s, m.Params)
-		}
-		return false
-	case m.Form == codec.FormResponse:
-		return false
+	case m.Form == codec.FormRequest:
+		r.request(s, m, slot)
+		return true
+	case m.Form == codec.FormNotification && string(m.Method) == methodCancelled:
+		cancelled(r.face, s, m.Params)
 	}
-	if out, _, local := h.local(legacy, m); local {
+	return false
+}
+
+// request serves one request of a session.
+func (r *reply) request(s session, m codec.Message, slot int) {
+	if out, _, ok := r.handler.local(legacy, m); ok {
 		r.put(slot, out)
-		return true
+		return
 	}
 	kind, _ := codec.KindOfMethod(m.Method)
 	var refused Reason
-	err := e.metaErr
+	meta, err := metaOf(m)
 	if err == nil {
-		refused, err = r.ask(asking{era: legacy, session: s.id, kind: kind, message: m, meta: e.meta}, slot)
+		refused, err = r.ask(asking{era: legacy, session: s.id, kind: kind, message: m, meta: meta}, slot)
 	}
 	switch {
 	case refused != "":
-		r.refuse(slot, refused, detail{id: m.ID})
+		r.refuse(slot, refused, refusalDetail(refused, m.ID))
 	case err != nil:
-		r.put(slot, errorResponse(m.ID, invalidParams(err).Append(nil)))
+		r.put(slot, failure(m.ID, codeInvalidParams, invalidParams(err)))
 	}
-	return true
 }
 
 // refuse answers one message of a batch with a refusal, which it counts and logs.

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -165,5 +167,5 @@ func (c *call) fail(e codec.Error) {
 	if c.out != nil {
 		c.out.Release()
 	}
-	c.out, c.status = errorResponse(c.asking.message.ID, e.Append(nil)), 0
+	c.out, c.status = errorResponse(c.asking.message.ID, e.Append(nil)), fasthttp.StatusOK
 }

@@ -3,6 +3,8 @@ package inside
 import (
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
@@ -28,7 +30,7 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a asking) {
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
 		return
 	case err != nil:
-		h.fail(x, a.message.ID, invalidParams(err))
+		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
 		return
 	}
 	r.wait()
@@ -40,8 +42,7 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a asking) {
 		x.response.Header.SetContentType(mediaStream)
 	default:
 		r.outs[0] = nil
-		x.response.SetStatusCode(r.status)
-		x.answer(mediaJSON, out)
+		h.reply(x, out, r.status)
 	}
 }
 
@@ -53,9 +54,7 @@ func refusalDetail(refused Reason, id []byte) detail {
 	return detail{id: id}
 }
 
-func invalidParams(err error) codec.Error {
-	return codec.Error{Code: codeInvalidParams, Message: "Invalid params: " + err.Error()}
-}
+func invalidParams(err error) string { return "Invalid params: " + err.Error() }
 
 // ask makes one call of the reply, whose response becomes that of the slot. It
 // says why the call may not be made, or what is wrong with its params.

@@ -1,2 +1,3 @@
 package inside
 
+const reasonInputRequired = "input-required"
