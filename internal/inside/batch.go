@@ -60,7 +60,7 @@ func (r *reply) request(s session, m codec.Message, slot int) {
 	var refused Reason
 	meta, err := metaOf(m)
 	if err == nil {
-		refused, err = r.ask(asking{era: legacy, session: s.id, kind: kind, message: m, meta: meta}, slot)
+		refused, err = r.ask(&asking{era: legacy, session: s.id, kind: kind, message: m, meta: meta}, slot)
 	}
 	switch {
 	case refused != "":

@@ -84,9 +84,10 @@ type call struct {
 
 var idleCalls = sync.Pool{New: func() any { return new(call) }}
 
-func takeCall(r *reply, a asking) *call {
+func takeCall(r *reply, a *asking) *call {
 	c := idleCalls.Get().(*call)
-	c.handler, c.reply, c.asking = r.handler, r, a
+	c.handler, c.reply = r.handler, r
+	c.asking = *a
 	c.client.Store(r.x.client.conn)
 	return c
 }

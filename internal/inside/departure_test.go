@@ -104,7 +104,7 @@ func TestCallMakesWayForOneThatComesBack(t *testing.T) {
 func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
 	w := newWorld(t)
 	r := w.reply(departed(t))
-	c := takeCall(r, asking{})
+	c := takeCall(r, &asking{})
 	if !c.Gone() {
 		t.Error("a departed client is not gone")
 	}
@@ -120,7 +120,7 @@ func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
 		}
 	})
 	for range 1000 {
-		c := takeCall(r, asking{})
+		c := takeCall(r, &asking{})
 		calls <- c
 		c.release()
 	}

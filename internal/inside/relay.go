@@ -24,7 +24,7 @@ type asking struct {
 func (h *Handler) relay(x *exchange, c *mux.Container, a asking) {
 	r := h.takeReply(x, c)
 	defer r.release()
-	refused, err := r.ask(a, 0)
+	refused, err := r.ask(&a, 0)
 	switch {
 	case refused != "":
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
@@ -58,7 +58,7 @@ func invalidParams(err error) string { return "Invalid params: " + err.Error() }
 
 // ask makes one call of the reply, whose response becomes that of the slot. It
 // says why the call may not be made, or what is wrong with its params.
-func (r *reply) ask(a asking, slot int) (refused Reason, err error) {
+func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	c := takeCall(r, a)
 	c.slot, c.began = slot, r.began
 	asked := false

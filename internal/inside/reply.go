@@ -10,7 +10,7 @@ import (
 )
 
 // Never as Config.SSEAfter keeps every response to a POST JSON.
-const Never time.Duration = -1
+const Never = mux.Never
 
 // How often a waiting reply looks whether its client is still there: soon at
 // first, then half as often each time. Nothing tells us, as nobody reads.

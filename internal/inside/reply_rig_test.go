@@ -24,7 +24,7 @@ func (w *world) reply(conn *sock.Conn) *reply {
 
 // dummy is a call of the reply that waits, of which nobody was asked.
 func (r *reply) dummy() *call {
-	c := takeCall(r, asking{era: legacy, kind: codec.ListTools, message: codec.Message{ID: []byte("1")}})
+	c := takeCall(r, &asking{era: legacy, kind: codec.ListTools, message: codec.Message{ID: []byte("1")}})
 	r.calls = append(r.calls, c)
 	r.waiting++
 	return c
