@@ -64,6 +64,9 @@ type call struct {
 	id      []byte        // the request's, borrowed
 	out     *codec.Buffer // the response's body, once settled; for the exchange to take
 	outcome mux.Outcome
+	status  int
+	handler *Handler
+	asking  asking
 }
 
 var idleCalls = sync.Pool{New: func() any {
@@ -109,15 +112,7 @@ func (c *call) tell(why ending) {
 // Settle implements mux.Caller: it splices the response together while the
 // answer is ours to read.
 func (c *call) Settle(s mux.Settlement) {
-	switch {
-	case s.Outcome != mux.Answered:
-		fault := faultOf(s)
-		c.out = errorResponse(c.id, fault.Append(nil))
-	case s.Answer.Tag == codec.TagError:
-		c.out = errorResponse(c.id, s.Answer.Body)
-	default:
-		c.out = resultResponse(c.id, s.Answer.Body)
-	}
+	c.out, c.status = c.handler.rendered(&c.asking, s)
 	c.outcome = s.Outcome
 	c.done <- struct{}{}
 }

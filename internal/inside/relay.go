@@ -3,17 +3,19 @@ package inside
 import (
 	"time"
 
-	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
 // relay asks the provider's server on behalf of a request, and waits for what
 // comes of it. The payload is a view of the request's body, which stays as it is
 // until relay returns.
-func (h *Handler) relay(x *exchange, c *mux.Container, s session, id []byte, kind codec.Kind, payload []byte) {
+func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	face := c.Sink().(*Face)
-	key := keyOf(s.id, id)
+	id, kind := a.message.ID, a.kind
+	payload, _ := kind.Payload(a.message.Params)
+	key := keyOf(a.session, id)
 	made := takeCall(id, x.client.conn)
+	made.handler, made.asking = h, *a
 	if refused := face.begin(key, made); refused != "" {
 		made.release()
 		d := detail{}
@@ -52,6 +54,7 @@ func (h *Handler) relay(x *exchange, c *mux.Container, s session, id []byte, kin
 func (h *Handler) conclude(x *exchange, c *call, how ending) {
 	switch how {
 	case callSettled:
+		x.response.SetStatusCode(c.status)
 		x.answer(mediaJSON, c.out)
 		c.out = nil
 	case callEnded:
