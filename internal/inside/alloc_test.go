@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -107,10 +106,9 @@ func TestNotificationIsEncodedOnce(t *testing.T) {
 // of waiting.
 func TestWaitingLooksForTheClientWithoutAllocating(t *testing.T) {
 	w := newWorld(t)
-	conn := sock.Wrap(w.raw(""))
-	c := takeCall(nil, conn)
-	defer c.release()
-	if got := testing.AllocsPerRun(100, func() { c.Gone(); c.timer.Reset(time.Hour) }); got > 0 {
+	r := w.reply(sock.Wrap(w.raw("")))
+	defer r.release()
+	if got := testing.AllocsPerRun(100, func() { r.lookAt = r.began; r.tick(r.began); r.timer.Reset(r.next().Sub(r.began)) }); got > 0 {
 		t.Errorf("%v allocations per look", got)
 	}
 }

@@ -20,6 +20,9 @@ type Face struct {
 	// is set under mu.
 	subscriptions atomic.Pointer[subscriptions]
 
+	// tokens are the progress tokens of its calls.
+	tokens tokens
+
 	// opening makes one change of streams at a time, the closing of a stream
 	// included, which mu is not held for.
 	opening sync.Mutex

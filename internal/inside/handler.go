@@ -26,6 +26,14 @@ type Config struct {
 	// KeepAlive is how often a comment goes out on an event stream, so that
 	// nothing between takes it for dead. Required.
 	KeepAlive time.Duration
+	// SSEAfter is how long a POST waits for a response in JSON. Then, or when
+	// there is progress, its response becomes an event stream. 0 is at once; Never
+	// keeps it JSON always, and nobody hears progress.
+	SSEAfter time.Duration
+	// FarSide is the revision of what is behind the provider's server: one of
+	// FarSides. A legacy one, or "", is not told of the stateless revision, and
+	// that one is told of it by every request.
+	FarSide string
 	// AllowOrigin lists the origins, such as https://example.com, whose pages
 	// may use the listener. LoopbackOrigins allows those of this machine, which
 	// is safe only while the listener is on loopback.
@@ -47,6 +55,7 @@ type Handler struct {
 	ring        *keepalive.Ring
 	origins     origin.Policy
 	pace        pace
+	stall       time.Duration // for how long a client may take nothing
 	initialized [len(revisions)][]byte
 	modernly    modernResults
 	observer    Observer
@@ -72,6 +81,9 @@ func New(config Config) (*Handler, error) {
 	case config.KeepAlive <= 0:
 		return nil, errors.New("inside: the keep-alive period must be positive")
 	}
+	if err := checkFarSide(config.FarSide); err != nil {
+		return nil, err
+	}
 	initialized, err := initializeResults(config.Server)
 	if err != nil {
 		return nil, err
@@ -87,6 +99,7 @@ func New(config Config) (*Handler, error) {
 		ring:        keepalive.NewRing(config.KeepAlive),
 		origins:     origin.New(config.AllowOrigin, config.LoopbackOrigins),
 		pace:        usualPace,
+		stall:       config.Faces.stall(),
 		initialized: initialized,
 		modernly:    modernly,
 		observer:    config.Observer,
