@@ -10,7 +10,8 @@ import (
 const maxBatch = 100
 
 // array serves a POST whose body is a JSON array. That is a batch up to 2025-03-26, and nothing later.
-func (h *Handler) array(x *exchange, p *posting) {
+func (h *Handler) array(x *exchange) {
+	p := &x.posting
 	elements, err := codec.AppendBatch(nil, x.text(), maxBatch)
 	if err != nil {
 		var invalid *codec.InvalidError
@@ -29,17 +30,17 @@ func (h *Handler) array(x *exchange, p *posting) {
 		h.refuse(x, refused, d)
 		return
 	}
-	if p.noSession == "" && p.session.revision > lastWithBatches {
-		h.refuse(x, ReasonNotMessage, detail{cause: "it is a batch, which " + p.session.revision.String() +
+	if p.noSession == "" && p.sender.revision > lastWithBatches {
+		h.refuse(x, ReasonNotMessage, detail{cause: "it is a batch, which " + p.sender.revision.String() +
 			" does not have; send its messages one by one"})
 		return
 	}
-	c := h.enterPosting(x, p, codec.Message{Form: codec.FormResponse})
+	c := h.enterPosting(x)
 	if c == nil {
 		return
 	}
 	defer c.Exit()
-	h.batch(x, c, p.session, elements)
+	h.batch(x, c, p.sender, elements)
 }
 
 // faultOfBatch says why an array can be no batch of any revision, or "".
@@ -55,7 +56,7 @@ func faultOfBatch(elements [][]byte) string {
 		if m.Form == codec.FormRequest && string(m.Method) == methodInitialize {
 			return "initialize cannot be in a batch; send it alone"
 		}
-		if meta, err := metaOf(m); err == nil && meta.ProtocolVersion != nil && m.Form != codec.FormResponse {
+		if meta, err := metaOf(&m); err == nil && meta.ProtocolVersion != nil && m.Form != codec.FormResponse {
 			return "it is a batch with a message of " + modernRevision + ", which has none; send its messages one by one"
 		}
 	}

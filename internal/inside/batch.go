@@ -52,13 +52,13 @@ func (r *reply) element(s session, raw []byte, slot int) (owes bool) {
 
 // request serves one request of a session.
 func (r *reply) request(s session, m codec.Message, slot int) {
-	if out, _, ok := r.handler.local(legacy, m); ok {
+	if out, _, ok := r.handler.local(legacy, &m); ok {
 		r.put(slot, out)
 		return
 	}
 	kind, _ := codec.KindOfMethod(m.Method)
 	var refused Reason
-	meta, err := metaOf(m)
+	meta, err := metaOf(&m)
 	if err == nil {
 		refused, err = r.ask(&asking{era: legacy, session: s.id, kind: kind, message: m, meta: meta}, slot)
 	}

@@ -58,20 +58,21 @@ func (v stated) judge() (refused Reason, d detail) {
 	return "", detail{}
 }
 
-// eraOf tells whose a message is; meta is its _meta, as far as that can be read.
+// eraOf tells whose the message of a POST is.
 //
 // The version in a message's _meta claims the modern era for it. Without that a
 // header can do so too, except for an initialize, which begins a session, and for
 // a response, which only sessions have a use for.
-func eraOf(m codec.Message, meta codec.Meta, v stated) era {
+func eraOf(p *posting) era {
+	m := &p.message
 	switch {
 	case m.Form == codec.FormResponse:
 		return legacy
-	case meta.ProtocolVersion != nil:
+	case p.meta.ProtocolVersion != nil:
 		return modern
 	case m.Form == codec.FormRequest && string(m.Method) == methodInitialize:
 		return legacy
-	case v.modern():
+	case p.stated.modern():
 		return modern
 	}
 	return legacy

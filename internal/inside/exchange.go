@@ -14,6 +14,7 @@ type exchange struct {
 	client   *connection
 	request  fasthttp.Request
 	response fasthttp.Response
+	posting  posting // of a POST; what it borrows is in request and body
 
 	parsed bool          // request has its head
 	read   bool          // and nothing of its body is still to come
@@ -41,6 +42,7 @@ func (x *exchange) release() {
 		x.body.Release()
 	}
 	x.client, x.body, x.listens, x.events = nil, nil, nil, nil
+	x.posting = posting{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)
 }

@@ -48,7 +48,7 @@ func initializeResults(server Implementation) (encoded [len(revisions)][]byte, e
 
 // initialize starts a session. A session the request names is not looked at: a
 // client that begins anew may still send the one it lost.
-func (h *Handler) initialize(x *exchange, container string, m codec.Message) {
+func (h *Handler) initialize(x *exchange, container string, m *codec.Message) {
 	requested, ok := requestedRevision(m.Params)
 	if !ok {
 		h.fail(x, m.ID, codec.Error{Code: codeInvalidParams,

@@ -20,40 +20,47 @@ const (
 
 // modern serves a message of the modern era. Its session header, if it has one,
 // means nothing.
-func (h *Handler) modern(x *exchange, p *posting, m codec.Message, meta codec.Meta, metaErr error) {
+func (h *Handler) modern(x *exchange) {
+	p := &x.posting
+	m := &p.message
 	if m.Form == codec.FormNotification {
 		// Some clients send notifications/cancelled, but what cancels a request is
 		// the end of its connection. The id it names may be anybody's.
 		x.response.SetStatusCode(fasthttp.StatusAccepted)
 		return
 	}
-	if refused, d := judgeModern(&x.request.Header, m, meta, metaErr, p.stated); refused != "" {
+	refused, d := judgeModern(&x.request.Header, p)
+	switch {
+	case refused != "":
 		d.id = m.ID
 		h.refuse(x, refused, d)
-		return
-	}
-	if string(m.Method) == methodListen {
+	case !servedModern(m.Method):
+		h.reply(x, methodNotFound(m), statusOf(modern, codeMethodNotFound))
+	case string(m.Method) == methodListen:
 		h.subscribe(x, p.container, m)
-		return
+	default:
+		c := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
+		defer c.Exit()
+		h.request(x, c)
 	}
-	if out, status, ok := h.local(modern, m); ok {
-		if status == fasthttp.StatusOK {
-			h.mux.Enter(p.container).Exit() // begins with its first accepted request (protocol G5)
-		}
-		h.reply(x, out, status)
-		return
+}
+
+// servedModern reports whether a method is one of the modern era that we serve.
+func servedModern(method []byte) bool {
+	switch string(method) {
+	case methodDiscover, methodTemplates, methodListen:
+		return true
 	}
-	kind, _ := codec.KindOfMethod(m.Method)
-	c := h.mux.Enter(p.container)
-	defer c.Exit()
-	h.relay(x, c, asking{era: modern, kind: kind, message: m, meta: meta})
+	_, served := codec.KindOfMethod(method)
+	return served
 }
 
 // judgeModern holds a modern request to its rules, in the order in which clients
 // expect them.
-func judgeModern(header *fasthttp.RequestHeader, m codec.Message, meta codec.Meta, metaErr error, v stated) (Reason, detail) {
-	if metaErr != nil {
-		return ReasonRequestMeta, detail{cause: metaErr.Error()}
+func judgeModern(header *fasthttp.RequestHeader, p *posting) (Reason, detail) {
+	m, meta, v := &p.message, &p.meta, &p.stated
+	if p.metaErr != nil {
+		return ReasonRequestMeta, detail{cause: p.metaErr.Error()}
 	}
 	if fault := faultOfMeta(meta); fault != "" {
 		return ReasonRequestMeta, detail{cause: fault}
@@ -84,7 +91,7 @@ func judgeModern(header *fasthttp.RequestHeader, m codec.Message, meta codec.Met
 }
 
 // faultOfMeta says what a modern request's _meta lacks, or "".
-func faultOfMeta(meta codec.Meta) string {
+func faultOfMeta(meta *codec.Meta) string {
 	switch {
 	case meta.ProtocolVersion == nil:
 		return "params._meta needs " + codec.MetaProtocolVersion + ", or send initialize first for an older revision"
@@ -108,7 +115,7 @@ func faultOfMeta(meta codec.Meta) string {
 
 // routed is the member of a request's params that Mcp-Name repeats; its name is
 // "" where there is none for the method.
-func routed(m codec.Message) (raw []byte, member string) {
+func routed(m *codec.Message) (raw []byte, member string) {
 	switch string(m.Method) {
 	case methodCall, methodPrompt:
 		return m.Name, "params.name"

@@ -32,12 +32,17 @@ var (
 // than that is needed to tell, and for the refusal to echo its id.
 const maxUnadmitted = 64 << 10
 
-// posting is what the head of a POST says of its sender.
+// posting is what a POST is judged by. It is kept in the exchange: on the stack it
+// would make a waiting call dearer.
 type posting struct {
 	container string
 	stated    stated
-	session   session
-	noSession Reason // why session is none; it has to have one in the legacy era
+	sender    session
+	noSession Reason // why sender is none; in the legacy era it has to be one
+
+	// Of the body, once it is read.
+	asking        // its message, and _meta as far as that can be read
+	metaErr error // why it cannot
 }
 
 // mostBody is the most that is read of the body.
@@ -50,29 +55,51 @@ func (p *posting) mostBody(limit int) int {
 	return min(limit, maxUnadmitted)
 }
 
-// post serves one JSON-RPC message to a container, or a batch of them.
+// post serves one JSON-RPC message to a container, or a batch of them. Its steps
+// return before the next begins, so that a call waits on a small stack.
 func (h *Handler) post(x *exchange, container string) {
-	p := posting{container: container, stated: statedRevision(&x.request.Header)}
-	p.session, p.noSession = h.session(&x.request.Header, container)
-	if refused, cause := x.readBody(p.mostBody(h.cfg.MaxBody)); refused != "" {
-		h.refuseUnread(x, &p, refused, cause)
+	p := &x.posting
+	p.container = container
+	if !h.receive(x) {
 		return
 	}
-	m, err := codec.ParseMessage(x.text())
-	if err != nil {
-		h.postOther(x, &p, err)
+	if err := p.parse(x.text()); err != nil {
+		h.postOther(x, err)
 		return
 	}
-	meta, metaErr := metaOf(m)
-	if eraOf(m, meta, p.stated) == modern {
-		h.modern(x, &p, m, meta, metaErr)
-		return
+	if p.classify(); p.era == modern {
+		h.modern(x)
+	} else {
+		h.legacy(x)
 	}
-	h.legacy(x, &p, m, meta)
+}
+
+// receive reads the body of a POST, or answers it and returns false.
+func (h *Handler) receive(x *exchange) bool {
+	p := &x.posting
+	p.stated = statedRevision(&x.request.Header)
+	p.sender, p.noSession = h.session(&x.request.Header, p.container)
+	refused, cause := x.readBody(p.mostBody(h.cfg.MaxBody))
+	if refused != "" {
+		h.refuseUnread(x, refused, cause)
+	}
+	return refused == ""
+}
+
+// parse parses the body of a POST.
+func (p *posting) parse(body []byte) (err error) {
+	p.message, err = codec.ParseMessage(body)
+	return err
+}
+
+// classify tells whose the message is.
+func (p *posting) classify() {
+	p.meta, p.metaErr = metaOf(&p.message)
+	p.era = eraOf(p)
 }
 
 // metaOf reads the _meta of a message's params; a null is none.
-func metaOf(m codec.Message) (codec.Meta, error) {
+func metaOf(m *codec.Message) (codec.Meta, error) {
 	if string(m.Meta) == "null" {
 		return codec.Meta{}, nil
 	}
@@ -80,20 +107,21 @@ func metaOf(m codec.Message) (codec.Meta, error) {
 }
 
 // postOther serves a body that is not one message, which may be a batch.
-func (h *Handler) postOther(x *exchange, p *posting, err error) {
+func (h *Handler) postOther(x *exchange, err error) {
 	var invalid *codec.InvalidError
 	switch {
 	case !errors.As(err, &invalid):
 		h.refuse(x, ReasonNotJSON, detail{cause: err.Error()})
 	case invalid.Batch:
-		h.array(x, p)
+		h.array(x)
 	default:
 		h.refuse(x, ReasonNotMessage, detail{id: invalid.ID, cause: invalid.Reason})
 	}
 }
 
 // refuseUnread answers a request whose body was not read to its end.
-func (h *Handler) refuseUnread(x *exchange, p *posting, refused Reason, cause string) {
+func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
+	p := &x.posting
 	if refused != ReasonTooBig {
 		h.refuse(x, refused, detail{cause: cause})
 		return
@@ -110,47 +138,61 @@ func (h *Handler) refuseUnread(x *exchange, p *posting, refused Reason, cause st
 }
 
 // legacy serves a message of the legacy era.
-func (h *Handler) legacy(x *exchange, p *posting, m codec.Message, meta codec.Meta) {
-	begins := m.Form == codec.FormRequest && string(m.Method) == methodInitialize
-	if begins && p.stated.modern() {
-		h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID,
-			cause: "initialize begins a session, which the revision in " + headerRevision + " does not have"})
-		return
-	}
-	if refused, d := p.stated.judge(); refused != "" {
-		h.refuseMessage(x, refused, d, m)
-		return
-	}
-	if begins {
-		h.initialize(x, p.container, m)
-		return
-	}
-	c := h.enterPosting(x, p, m)
+func (h *Handler) legacy(x *exchange) {
+	c := h.admitLegacy(x)
 	if c == nil {
 		return
 	}
 	defer c.Exit()
-	switch m.Form {
-	case codec.FormRequest:
-		h.request(x, c, p.session, m, meta)
-	case codec.FormNotification:
-		if string(m.Method) == methodCancelled {
-			cancelled(c.Sink().(*Face), p.session, m.Params)
-		}
-		x.response.SetStatusCode(fasthttp.StatusAccepted)
-	default: // a response: nothing asks clients anything yet
-		x.response.SetStatusCode(fasthttp.StatusAccepted)
+	if x.posting.message.Form == codec.FormRequest {
+		h.request(x, c)
+		return
+	}
+	if x.posting.message.Form == codec.FormNotification {
+		h.note(&x.posting, c)
+	}
+	// A response means nothing: nobody asks clients anything yet.
+	x.response.SetStatusCode(fasthttp.StatusAccepted)
+}
+
+// admitLegacy enters the container of a message of a session; or it answers it,
+// and returns nil.
+func (h *Handler) admitLegacy(x *exchange) *mux.Container {
+	p := &x.posting
+	m := &p.message
+	begins := m.Form == codec.FormRequest && string(m.Method) == methodInitialize
+	if begins && p.stated.modern() {
+		h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID,
+			cause: "initialize begins a session, which the revision in " + headerRevision + " does not have"})
+		return nil
+	}
+	if refused, d := p.stated.judge(); refused != "" {
+		h.refuseMessage(x, refused, d)
+		return nil
+	}
+	if begins {
+		h.initialize(x, p.container, m)
+		return nil
+	}
+	return h.enterPosting(x)
+}
+
+// note takes in a notification of a client, which is for nobody but us.
+func (h *Handler) note(p *posting, c *mux.Container) {
+	if string(p.message.Method) == methodCancelled {
+		cancelled(c.Sink().(*Face), p.sender, p.message.Params)
 	}
 }
 
 // enterPosting enters the container of a POST that needs a session, or answers it
-// if it has none; m is its message, empty for a batch.
-func (h *Handler) enterPosting(x *exchange, p *posting, m codec.Message) *mux.Container {
+// if it has none.
+func (h *Handler) enterPosting(x *exchange) *mux.Container {
+	p := &x.posting
 	if p.noSession != "" {
-		h.refuseMessage(x, p.noSession, detailOf(p.noSession), m)
+		h.refuseMessage(x, p.noSession, detailOf(p.noSession))
 		return nil
 	}
-	c := h.enter(p.container, p.session)
+	c := h.enter(p.container, p.sender)
 	if c == nil { // it ended while the body arrived
 		h.refuse(x, ReasonUnknownSession, detail{})
 	}
@@ -159,26 +201,30 @@ func (h *Handler) enterPosting(x *exchange, p *posting, m codec.Message) *mux.Co
 
 // refuseMessage refuses a message and echoes its id, except where the session is
 // unknown: clients recognize a lost session by an error without one.
-func (h *Handler) refuseMessage(x *exchange, refused Reason, d detail, m codec.Message) {
-	if refused != ReasonUnknownSession && m.Form == codec.FormRequest {
+func (h *Handler) refuseMessage(x *exchange, refused Reason, d detail) {
+	if m := &x.posting.message; refused != ReasonUnknownSession && m.Form == codec.FormRequest {
 		d.id = m.ID
 	}
 	h.refuse(x, refused, d)
 }
 
-// request answers a request of a session.
-func (h *Handler) request(x *exchange, c *mux.Container, s session, m codec.Message, meta codec.Meta) {
-	if out, status, ok := h.local(legacy, m); ok {
+// request answers a request that nothing speaks against.
+func (h *Handler) request(x *exchange, c *mux.Container) {
+	a := &x.posting.asking
+	if out, status, ok := h.local(a.era, &a.message); ok {
 		h.reply(x, out, status)
 		return
 	}
-	kind, _ := codec.KindOfMethod(m.Method)
-	h.relay(x, c, asking{era: legacy, session: s.id, kind: kind, message: m, meta: meta})
+	a.kind, _ = codec.KindOfMethod(a.message.Method)
+	if a.era == legacy {
+		a.session = x.posting.sender.id
+	}
+	h.relay(x, c, a)
 }
 
 // local answers a request that needs no far side: one that is for us, and one
 // that nobody could serve. It reports false for one to relay.
-func (h *Handler) local(e era, m codec.Message) (out *codec.Buffer, status int, ok bool) {
+func (h *Handler) local(e era, m *codec.Message) (out *codec.Buffer, status int, ok bool) {
 	switch string(m.Method) {
 	case methodPing:
 		if e == legacy {
@@ -196,8 +242,7 @@ func (h *Handler) local(e era, m codec.Message) (out *codec.Buffer, status int, 
 	}
 	kind, served := codec.KindOfMethod(m.Method)
 	if !served {
-		out = failure(m.ID, codeMethodNotFound, "Method not found: "+strconv.Quote(string(m.Method)))
-		return out, statusOf(e, codeMethodNotFound), true
+		return methodNotFound(m), statusOf(e, codeMethodNotFound), true
 	}
 	_, err := kind.Payload(m.Params)
 	if err == nil {
@@ -207,6 +252,10 @@ func (h *Handler) local(e era, m codec.Message) (out *codec.Buffer, status int, 
 		return failure(m.ID, codeInvalidParams, "Invalid params: "+err.Error()), fasthttp.StatusOK, true
 	}
 	return nil, 0, false
+}
+
+func methodNotFound(m *codec.Message) *codec.Buffer {
+	return failure(m.ID, codeMethodNotFound, "Method not found: "+strconv.Quote(string(m.Method)))
 }
 
 // statusOf is the HTTP status of a response with an error. In the legacy era it

@@ -21,10 +21,10 @@ type asking struct {
 
 // relay asks the provider's server on behalf of the one request of a POST, and
 // waits for what comes of it.
-func (h *Handler) relay(x *exchange, c *mux.Container, a asking) {
+func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	r := h.takeReply(x, c)
 	defer r.release()
-	refused, err := r.ask(&a, 0)
+	refused, err := r.ask(a, 0)
 	switch {
 	case refused != "":
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
@@ -69,7 +69,7 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 		}
 	}()
 	token := r.listen(c)
-	payload, buffer, err := r.handler.payload(&c.asking, token)
+	payload, buffer, err := r.handler.payload(a, token)
 	if err != nil {
 		return "", err
 	}

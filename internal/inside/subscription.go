@@ -43,7 +43,7 @@ type subscription struct {
 var errNoNotifications = errors.New("subscriptions/listen needs params.notifications, an object")
 
 // parseSubscription reads a subscriptions/listen. What it returns has bytes of its own.
-func parseSubscription(m codec.Message) (*subscription, error) {
+func parseSubscription(m *codec.Message) (*subscription, error) {
 	if len(m.Params) == 0 || m.Params[0] != '{' {
 		return nil, errNoNotifications
 	}
@@ -114,7 +114,7 @@ func (s *subscription) notification(n codec.Notification) []byte {
 // subscribe serves a subscriptions/listen: the connection becomes a stream of
 // notifications, until the client leaves or the gateway stops. One of which
 // nothing is honoured is over at once.
-func (h *Handler) subscribe(x *exchange, container string, m codec.Message) {
+func (h *Handler) subscribe(x *exchange, container string, m *codec.Message) {
 	s, err := parseSubscription(m)
 	if err != nil {
 		h.reply(x, failure(m.ID, codeInvalidParams, "Invalid params: "+err.Error()), fasthttp.StatusOK)

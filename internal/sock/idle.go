@@ -36,6 +36,7 @@ func (c *Conn) ReadIdle() (*Chunk, error) {
 	}
 	c.idle.chunk, c.idle.err = nil, nil
 	if err != nil {
+		c.idle.waits.Store(false)
 		return nil, err
 	}
 	return chunk, nil

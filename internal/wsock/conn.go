@@ -46,14 +46,12 @@ type Config struct {
 	TLS *tls.Config
 }
 
-// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Drained,
-// Delivered and SetUserTimeout may be called from any goroutine at any time, also after the
+// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Position,
+// Arrived, Drained and SetUserTimeout may be called from any goroutine at any time, also after the
 // end, when they do nothing; none of them blocks.
 type Conn struct {
-	sc     *sock.Conn
-	cfg    *Config
-	client bool
-	amid   atomic.Bool // the reading goroutine waits within a fragmented message
+	sc  *sock.Conn
+	cfg *Config
 
 	// Owned by the caller until Serve, by the reading goroutine from then on.
 
@@ -61,8 +59,9 @@ type Conn struct {
 	run     func() // loop, made once so that starting it allocates nothing
 	early   []byte // what the peer sent ahead of Serve
 	in      incoming
-	ended   bool // Handler.Ended was called
-	drains  bool // the connection has ended; what still comes is discarded
+	ended   bool        // Handler.Ended was called
+	drains  bool        // the connection has ended; what still comes is discarded
+	amid    atomic.Bool // it waits within a fragmented message; read by Drained
 
 	entry  keepalive.Entry
 	busy   atomic.Bool // something was heard or sent since the last beat
@@ -73,6 +72,7 @@ type Conn struct {
 	out      *codec.Buffer // frames for the next batch; nil when there are none
 	pong     *codec.Buffer // payload of the newest ping that out has no answer to
 	inflight int           // length of the batch that is being written
+	batched  uint64        // length of all batches that there ever were
 	ping     bool          // a ping of ours is due
 	writing  bool          // a batch is being written; its writer takes the next one too
 	shut     bool          // nothing may be queued: our Close is, or the end has come
@@ -89,11 +89,14 @@ func New(nc net.Conn, early []byte, cfg *Config) *Conn {
 }
 
 func newConn(nc net.Conn, early []byte, cfg *Config, client bool) *Conn {
-	c := &Conn{sc: sock.Wrap(nc), cfg: cfg, client: client, early: early}
+	c := &Conn{sc: sock.Wrap(nc), cfg: cfg, early: early}
 	c.in.client = client
 	c.in.within = noFragments
 	return c
 }
+
+// client says that our role is the client's.
+func (c *Conn) client() bool { return c.in.client }
 
 // Serve begins reading, in a goroutine of the connection's own, and returns at
 // once. It is called once.

@@ -51,7 +51,7 @@ func (c *Conn) queueClose(code uint16, reason string) {
 		c.pong = nil
 	}
 	var room [maxControl]byte
-	c.out = appendFrame(c.out, c.client, ws.OpClose, nil, appendCloseBody(room[:0], code, reason))
+	c.out = appendFrame(c.out, c.client(), ws.OpClose, nil, appendCloseBody(room[:0], code, reason))
 }
 
 // end tells the handler how the connection ended, once.
@@ -70,9 +70,9 @@ func (c *Conn) end(e Ending) {
 func (c *Conn) closed(body []byte) (again bool) {
 	code, answer, reason := judgeClose(body)
 	c.end(Ending{Clean: true, Code: code})
-	c.drains = c.client
-	c.farewell(answer, reason, false, !c.client)
-	if c.client {
+	c.drains = c.client()
+	c.farewell(answer, reason, false, !c.client())
+	if c.client() {
 		c.in.release()
 		return true
 	}

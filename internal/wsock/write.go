@@ -45,7 +45,7 @@ func (c *Conn) Append(header, payload []byte) {
 	if c.shut {
 		return
 	}
-	c.out = appendFrame(c.out, c.client, ws.OpBinary, header, payload)
+	c.out = appendFrame(c.out, c.client(), ws.OpBinary, header, payload)
 	c.busy.Store(true)
 }
 
@@ -151,6 +151,7 @@ func (c *Conn) nextBatch() *codec.Buffer {
 	batch := c.gather()
 	if batch != nil {
 		c.inflight = len(batch.B)
+		c.batched += uint64(len(batch.B))
 		c.mu.Unlock()
 		return batch
 	}
@@ -177,13 +178,13 @@ func (c *Conn) gather() *codec.Buffer {
 	batch := c.out
 	c.out = nil
 	if c.pong != nil {
-		batch = appendFrame(batch, c.client, ws.OpPong, nil, c.pong.B)
+		batch = appendFrame(batch, c.client(), ws.OpPong, nil, c.pong.B)
 		c.pong.Release()
 		c.pong = nil
 	}
 	if c.ping {
 		c.ping = false
-		batch = appendFrame(batch, c.client, ws.OpPing, nil, nil)
+		batch = appendFrame(batch, c.client(), ws.OpPing, nil, nil)
 	}
 	return batch
 }

@@ -48,6 +48,8 @@ type fakeSocket struct {
 func (s *fakeSocket) Serve(h wsock.Handler) { s.h = h }
 func (s *fakeSocket) Flush()                {}
 func (s *fakeSocket) Pending() int          { return 0 }
+func (s *fakeSocket) Position() uint64      { return 0 }
+func (s *fakeSocket) Arrived(uint64) bool   { return true }
 func (s *fakeSocket) Append(header, payload []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

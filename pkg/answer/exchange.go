@@ -56,6 +56,7 @@ func (r *run) exchanged(ask codec.Ask, outcome Outcome, heard time.Time) {
 // answer serves an open path of kinds 0 to 3: one message, then a clean close (protocol A3, A4).
 func (p *path) answer(ask codec.Ask) Outcome {
 	result, err := p.call(ask)
+	p.follow()
 	switch {
 	case p.over():
 		return Abandoned

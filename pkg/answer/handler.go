@@ -27,6 +27,13 @@ type Handler interface {
 	// and may block while the gateway does not read; it is safe for concurrent use. It fails with ErrPathEnded once the
 	// path has ended.
 	//
+	// A notification whose send has returned is not overtaken by an answer that is given later. The two go out on
+	// different connections; what Answer returned is therefore not sent before all notifications whose send had returned
+	// by then are written to the socket and, where the system tells (Linux), acknowledged by the other end of the TCP
+	// connection, which is the gateway's host, or a proxy before it. This wait ends after a second: where the gateway, or
+	// the network, takes longer, the answer goes out before the rest of the notifications. It ends at once when either
+	// path ends. An answer to which no notification is on its way waits for nothing.
+	//
 	// Returning nil closes the path, an error is sent as the path's last message first: the gateway asks for
 	// notifications again only on its next connection (protocol N4). A Handler without notifications therefore waits
 	// for ctx to end.

@@ -17,6 +17,8 @@ const (
 
 // notify serves an open path of kind 4: a message per notification, and an error as the last one (protocol N3).
 func (p *path) notify() Outcome {
+	p.run.tells(p)
+	defer p.run.told(p)
 	err := p.listen()
 	switch {
 	case p.over():

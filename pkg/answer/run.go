@@ -54,6 +54,7 @@ type run struct {
 
 	mu       sync.Mutex // a leaf, but for the socket's own locks
 	requests socket     // the /requests connection; nil: none
+	telling  []*path    // the open paths of kind 4, one but for moments
 }
 
 // admission has the sockets that every container of a fleet has opened in turn. What waits for it returns false when

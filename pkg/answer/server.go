@@ -55,6 +55,8 @@ type socket interface {
 	Close(code uint16, reason string)
 	Cut()
 	Pending() int
+	Position() uint64
+	Arrived(position uint64) bool
 }
 
 // Run keeps a /requests connection open and answers what it brings, until ctx ends; an unreachable gateway, a lost

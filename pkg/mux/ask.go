@@ -118,6 +118,9 @@ func (a *Ask) announceLocked(line Line) {
 func (a *Ask) openLocked(p *Path) {
 	a.becomeLocked(stateOpen)
 	a.path = p
+	if a.kind.Many() {
+		a.container.openedAt = a.container.mux.now()
+	}
 }
 
 // loseLocked is the end of the live connection for a: unless its path is open

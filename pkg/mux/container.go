@@ -23,6 +23,8 @@ type Container struct {
 	asks        askList // kinds 0 to 3, unsettled or still answerable, in the order they were made
 	resident    Ask     // the one notifications ask (protocol N2); new until N1 makes it
 
+	openedAt time.Duration // when the resident ask's path was opened last
+
 	entered   int           // inside activities, now
 	enteredAt time.Duration // when the last of them ended
 	restedAt  time.Duration // when anything else that keeps it from being forgotten last ended

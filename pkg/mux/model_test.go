@@ -19,6 +19,7 @@ type modelAsk struct {
 	asked     int
 	again     Reason
 	broken    int // times asked again after breaking, on this connection
+	openedAt  time.Duration
 	timer     int // index of the armed timer, -1 for none
 	there     bool
 	left      bool
@@ -242,7 +243,7 @@ func (c *modelContainer) open(k codec.Kind, channel uint32) (*modelPath, error) 
 	if a.state == "open" {
 		return nil, ErrPathOpen
 	}
-	a.state = "open"
+	a.state, a.openedAt = "open", c.m.now
 	a.path = &modelPath{c: c, ask: a, cancelled: a.cancelled}
 	return a.path, nil
 }
@@ -309,6 +310,9 @@ func (p *modelPath) broke() {
 		return
 	}
 	a.path, a.state, a.again = nil, "waiting", ReasonBroke
+	if a.kind == codec.Notifications && c.m.now-a.openedAt >= 30*time.Second {
+		a.broken = 0
+	}
 	if !c.live || a.broken >= 3 || c.m.reaskAfter == Never {
 		return
 	}

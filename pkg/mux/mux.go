@@ -42,7 +42,8 @@ type Forgetter interface {
 type Config struct {
 	// ReaskAfter is how long after its path broke an exchange is asked again on
 	// the same /requests connection (protocol A5). It doubles with each time on
-	// one connection, of which there are at most three. 0 asks again at once;
+	// one connection, of which there are at most three (protocol N4 begins to
+	// count anew). 0 asks again at once;
 	// Never, or any other negative value, waits for the next connection.
 	ReaskAfter time.Duration
 	// Clock measures ReaskAfter. nil is the time of package time.
@@ -57,7 +58,8 @@ type Config struct {
 	// Idle is how long a container may do nothing before Sweep reports it gone
 	// (protocol G6) or forgets it (G5). 0 or less: for ever.
 	Idle time.Duration
-	// Now is the time that Idle is measured in. nil is time.Now.
+	// Now is the time that Idle is measured in, and how long a notifications path
+	// was open (protocol N4). nil is time.Now.
 	Now func() time.Time
 }
 

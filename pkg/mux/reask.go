@@ -9,6 +9,10 @@ import (
 // (protocol A5), so that an answer that always breaks does not run its tool for ever.
 const maxReasks = 3
 
+// steady is how long a notifications path must have been open for its end not to
+// count with those before it (protocol N4).
+const steady = 30 * time.Second
+
 // unpathLocked takes a's path from it; it is to be asked again, on the next
 // connection if no timer says otherwise.
 func (a *Ask) unpathLocked(reason Reason) {
@@ -26,6 +30,9 @@ func (a *Ask) unpathLocked(reason Reason) {
 func (a *Ask) breakLocked() Line {
 	a.unpathLocked(ReasonBroke)
 	m, cl := a.container.mux, a.container.claim
+	if a.kind.Many() && m.now()-a.container.openedAt >= steady {
+		a.reasks = 0
+	}
 	if a.state != stateParked || a.reasks == maxReasks || m.config.ReaskAfter < 0 {
 		return nil
 	}

@@ -1,3 +1,0 @@
-package inside
-
-const reasonInputRequired = "input-required"
