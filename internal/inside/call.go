@@ -73,6 +73,7 @@ type call struct {
 	client atomic.Pointer[sock.Conn]
 
 	entered bool // in its Face
+	settled bool // the reply knows that it is
 	over    bool // it waits no longer
 	told    bool // guarded by Face.mu
 
@@ -101,7 +102,7 @@ func (c *call) release() {
 	c.handler, c.reply, c.asking, c.key = nil, nil, nil, callKey{}
 	c.ask, c.payload, c.listener, c.out = nil, nil, nil, nil
 	c.slot, c.status, c.outcome = 0, 0, 0
-	c.entered, c.over, c.told = false, false, false
+	c.entered, c.settled, c.over, c.told = false, false, false, false
 	idleCalls.Put(c)
 }
 
