@@ -10,10 +10,10 @@ import (
 func (h *Handler) session(header *fasthttp.RequestHeader, container string) (s session, refused Reason) {
 	tokens := header.PeekAll(headerSession)
 	switch {
-	case len(tokens) == 0 || len(tokens[0]) == 0:
-		return session{}, ReasonNoSession
 	case ambiguous(tokens):
 		return session{}, ReasonMalformed
+	case len(tokens) == 0 || len(tokens[0]) == 0:
+		return session{}, ReasonNoSession
 	}
 	s, ok := h.faces.verify(container, tokens[0])
 	if !ok || !h.live(container, s) {
