@@ -100,6 +100,7 @@ func (r *reply) array() {
 			continue
 		}
 		all.B = append(append(all.B, ','), out.B...)
+		out.Release()
 	}
 	all.B[0] = '['
 	all.B = append(all.B, ']')

@@ -58,7 +58,7 @@ const newsPerCall = 2
 type call struct {
 	handler *Handler
 	reply   *reply
-	asking  asking
+	asking  *asking // borrowed, as what is in it
 	key     callKey // of a legacy call
 	slot    int     // whose response it is, in the reply
 	ask     *mux.Ask
@@ -73,6 +73,7 @@ type call struct {
 	client atomic.Pointer[sock.Conn]
 
 	entered bool // in its Face
+	settled bool // the reply knows that it is
 	over    bool // it waits no longer
 	told    bool // guarded by Face.mu
 
@@ -86,7 +87,7 @@ var idleCalls = sync.Pool{New: func() any { return new(call) }}
 
 func takeCall(r *reply, a *asking) *call {
 	c := idleCalls.Get().(*call)
-	c.handler, c.reply, c.asking = r.handler, r, *a
+	c.handler, c.reply, c.asking = r.handler, r, a
 	c.client.Store(r.x.client.conn)
 	return c
 }
@@ -98,10 +99,10 @@ func (c *call) release() {
 	if c.out != nil {
 		c.out.Release()
 	}
-	c.handler, c.reply, c.asking, c.key = nil, nil, asking{}, callKey{}
+	c.handler, c.reply, c.asking, c.key = nil, nil, nil, callKey{}
 	c.ask, c.payload, c.listener, c.out = nil, nil, nil, nil
 	c.slot, c.status, c.outcome = 0, 0, 0
-	c.entered, c.over, c.told = false, false, false
+	c.entered, c.settled, c.over, c.told = false, false, false, false
 	idleCalls.Put(c)
 }
 
@@ -127,7 +128,7 @@ func (c *call) tell(why ending) {
 func (c *call) Settle(s mux.Settlement) {
 	c.outcome = s.Outcome
 	defer func() { c.reply.news <- news{c, callSettled} }()
-	c.out, c.status = c.handler.rendered(&c.asking, s)
+	c.out, c.status = c.handler.rendered(c.asking, s)
 }
 
 // abandon leaves the ask behind. It reports false if that is being settled at

@@ -188,7 +188,7 @@ func TestCancelDuringTheAnswerWaitsForIt(t *testing.T) {
 		w.mux.Stop()
 		r := w.reply(nil)
 		c := r.dummy()
-		c.ask = r.container.Ask(codec.ListTools, nil, &call{handler: w.handler, reply: w.reply(nil)}) // is settled
+		c.ask = r.container.Ask(codec.ListTools, nil, w.reply(nil).dummy()) // is settled
 		c.tell(callCancelled)
 		waited := make(chan struct{})
 		go func() { defer close(waited); r.wait() }()

@@ -25,16 +25,12 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	r := h.takeReply(x, c)
 	defer r.release()
 	refused, err := r.ask(a, 0)
-	switch {
-	case refused != "":
-		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
-		return
-	case err != nil:
-		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
-		return
-	}
 	r.wait()
 	switch out := r.outs[0]; {
+	case refused != "":
+		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
+	case err != nil:
+		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
 	case x.events != nil:
 	case out == nil:
 		// A cancelled request has no response: an event stream without an event
@@ -69,7 +65,7 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 		}
 	}()
 	token := r.listen(c)
-	payload, buffer, err := r.handler.payload(&c.asking, token)
+	payload, buffer, err := r.handler.payload(a, token)
 	if err != nil {
 		return "", err
 	}

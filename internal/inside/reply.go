@@ -10,7 +10,7 @@ import (
 )
 
 // Never as Config.SSEAfter keeps every response to a POST JSON.
-const Never time.Duration = -1
+const Never = mux.Never
 
 // How often a waiting reply looks whether its client is still there: soon at
 // first, then half as often each time. Nothing tells us, as nobody reads.
@@ -91,22 +91,18 @@ func (r *reply) begin(h *Handler, x *exchange, c *mux.Container) {
 	r.began = time.Now()
 }
 
-// release gives the reply and its calls back.
+// release gives the reply and its calls back. What a panic left behind is used by
+// nobody again.
 func (r *reply) release() {
+	r.timer.Stop()
 	if !r.done {
 		r.abort()
+		return
 	}
 	for i, c := range r.calls {
 		c.release()
 		r.calls[i] = nil
 	}
-	for i, out := range r.outs {
-		if out != nil {
-			out.Release()
-			r.outs[i] = nil
-		}
-	}
-	r.timer.Stop()
 	for len(r.news) > 0 { // of calls that were over already
 		<-r.news
 	}
@@ -121,23 +117,24 @@ func (r *reply) release() {
 	idleReplies.Put(r)
 }
 
-// abort leaves everything behind, after a panic: nobody may read the request
-// once the reply is released.
+// abort leaves everything behind: nobody may read the request once this returns.
 func (r *reply) abort() {
 	if r.x.events != nil {
 		r.x.events.broken = true
 	}
+	owed := 0
 	for _, c := range r.calls {
-		if c.over {
-			continue
+		if !c.over {
+			r.part(c)
 		}
-		settled := c.ask != nil && !c.ask.Leave()
-		for settled {
-			n := <-r.news
-			settled = n.call != c || n.why != callSettled
-			n.call.over = n.call.over || n.why == callSettled
+		if !c.over && !c.settled && c.ask != nil && !c.ask.Leave() {
+			owed++
 		}
-		r.part(c)
+	}
+	for owed > 0 {
+		if n := <-r.news; n.why == callSettled {
+			owed--
+		}
 	}
 }
 
@@ -149,26 +146,31 @@ func (r *reply) wait() {
 		r.beat()
 	}
 	for now := r.began; r.waiting > 0; now = time.Now() {
-		if n := len(r.late); n > 0 {
-			first := r.late[0]
-			r.late = append(r.late[:0], r.late[1:]...)
-			r.hear(first)
-			continue
-		}
-		r.timer.Reset(r.next().Sub(now))
-		select {
-		case n := <-r.news:
-			r.hear(n)
-		case <-r.wake():
-			r.progress()
-		case <-r.timer.C:
-			r.tick(time.Now())
-		}
+		r.step(now)
 		if r.waiting > 0 {
 			r.flush()
 		}
 	}
 	r.done = true
+}
+
+// step waits for whatever comes next, and acts on it.
+func (r *reply) step(now time.Time) {
+	if len(r.late) > 0 {
+		first := r.late[0]
+		r.late = append(r.late[:0], r.late[1:]...)
+		r.hear(first)
+		return
+	}
+	r.timer.Reset(r.next().Sub(now))
+	select {
+	case n := <-r.news:
+		r.hear(n)
+	case <-r.wake():
+		r.progress()
+	case <-r.timer.C:
+		r.tick(time.Now())
+	}
 }
 
 // wake tells of progress.
@@ -263,6 +265,7 @@ func (r *reply) hear(n news) {
 	switch c := n.call; {
 	case c.over: // it was told when it was over already
 	case n.why == callSettled:
+		c.settled = true
 		r.drain(c)
 		r.finish(c, callSettled)
 	case c.abandon(n.why):
@@ -276,7 +279,9 @@ func (r *reply) attend() {
 	for {
 		select {
 		case n := <-r.news:
-			if n.why != callSettled && !n.call.over {
+			if n.why == callSettled {
+				n.call.settled = true
+			} else if !n.call.over {
 				n.call.abandon(n.why)
 			}
 			r.late = append(r.late, n)
