@@ -13,6 +13,7 @@ type roster struct {
 	conns   map[net.Conn]struct{}
 	streams events // sentinel of the ring of streams
 	closing bool
+	severed bool // and what still comes is cut
 }
 
 func (r *roster) init() {
@@ -44,6 +45,9 @@ func (r *roster) join(e *events) bool {
 	defer r.mu.Unlock()
 	e.prev, e.next = r.streams.prev, &r.streams
 	e.prev.next, e.next.prev = e, e
+	if r.severed {
+		_ = e.conn.Close()
+	}
 	return !r.closing
 }
 
@@ -77,6 +81,7 @@ func (r *roster) close() (open []*events) {
 func (r *roster) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.severed = true
 	for conn := range r.conns {
 		_ = conn.Close()
 	}

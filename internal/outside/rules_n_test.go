@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -145,6 +146,20 @@ func TestN4_AnAbruptEndIsAskedForAsAnExchangeIs(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestN4_BreaksFarApartAreEachTheFirst(t *testing.T) {
+	modes(t, func(t *testing.T, w *world) {
+		p, path := w.listening("default")
+		for i := range 6 { // more than protocol A5 allows on one connection
+			w.clock.advance(30 * time.Second)
+			path.Reset()
+			w.eventuallyClosed("notifications")
+			path = p.open(p.again(p.notifications(), 0))
+			path.Binary(notification(fmt.Sprint(i)))
+			w.hears("default", fmt.Sprintf(`{"method":"%d"}`, i))
+		}
+	})
 }
 
 func TestN4_AConnectionThatEndsBeforeThePathOpened(t *testing.T) {

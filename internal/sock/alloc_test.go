@@ -28,6 +28,8 @@ func TestTheFastWaysAllocateNothing(t *testing.T) {
 	gate("TryWrite", func() { c.TryWrite(p[:16]); receive(16) })
 	gate("TryWrite2", func() { c.TryWrite2(p[:5], p[:16]); receive(21) })
 	gate("Departed", func() { c.Departed() })
+	gate("Drained", func() { c.Drained() })
+	gate("Unacknowledged", func() { c.Unacknowledged() })
 	gate("ReadIdle", func() {
 		peer.Write(p)
 		chunk, err := c.ReadIdle()

@@ -24,7 +24,10 @@ func (c *Conn) Position() uint64 {
 
 // Arrived reports that what lies ahead of the position is written and, where the
 // system tells (Linux), acknowledged by the peer's: it has arrived there, if TCP
-// runs as far as to the peer. What was dropped never arrives. It never blocks.
+// runs as far as to the peer. What is written at once counts at once, so that it
+// may be false a little longer than it must. What was dropped never arrives; of
+// what was written before the end nobody can tell any more, and it counts as
+// arrived. It never blocks.
 func (c *Conn) Arrived(position uint64) bool {
 	c.mu.Lock()
 	written := c.batched - uint64(c.inflight)
@@ -32,7 +35,7 @@ func (c *Conn) Arrived(position uint64) bool {
 	if written < position {
 		return false
 	}
-	// Looked at after: what was written in between is counted twice, not left out.
+	// Looked at after: what is written in between is counted twice, not left out.
 	n, _ := c.sc.Unacknowledged()
 	return written >= position+uint64(n)
 }

@@ -203,6 +203,7 @@ func (c *Conn) writeFailed() {
 	c.mu.Lock()
 	c.shut = true
 	c.drop()
+	c.batched -= uint64(c.inflight) // what of it went out nobody will ask
 	c.inflight = 0
 	c.writing = false
 	done := c.done

@@ -61,6 +61,6 @@
 // be taken under either. It guards everything that changes in a container, its
 // asks, its claim and their paths. It is a leaf: under it only Line.Announce, the
 // Clock, Config.Now and the two tables are called, none of which may call back.
-// Callers are settled, lines flushed and probed, sockets closed and sinks
-// notified with no lock held.
+// Callers are settled, lines flushed and probed, sockets closed and asked, and
+// sinks notified with no lock held.
 package mux

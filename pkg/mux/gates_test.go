@@ -79,6 +79,9 @@ func TestRefusalAndNotificationAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { p.Notification(frame) }); n != 0 {
 		t.Fatalf("%v allocations per notification", n)
 	}
+	if n := testing.AllocsPerRun(1000, func() { c.Drained() }); n != 0 {
+		t.Fatalf("%v allocations per look at whether it is drained", n)
+	}
 }
 
 // idleContainerLimit is in bytes of heap: a container after traffic with its

@@ -75,14 +75,18 @@ func (s *schedule) breakPath(t *rapid.T) {
 	p.model.broke()
 }
 
-// breakOn breaks one announced ask, and again whenever it is asked again.
+// breakOn breaks one announced ask, and again whenever it is asked again, now
+// and then after a while.
 func (s *schedule) breakOn(t *rapid.T) {
 	c := s.container(t)
 	a, ok := pick(t, c.model.everyAsk(), "ask")
-	for ok && a.state == "announced" {
+	for i := 0; ok && i < 12 && a.state == "announced"; i++ {
 		s.openFrame(t, c, a.kind, a.channel)
 		p := s.paths[len(s.paths)-1]
 		s.end(p)
+		if seldom(t, 3) {
+			s.pass(t)
+		}
 		p.real.Broke()
 		p.model.broke()
 		if a.timer >= 0 {
