@@ -230,9 +230,12 @@ func TestClientThatReadsNothingHarmsNobody(t *testing.T) {
 	s, other, p := w.connect("c1"), w.connect("c1"), w.provide("c1")
 	_, a := s.stalled(p, progressCall("1", "5"))
 	c := w.only("c1")
-	if q := c.reply.queue; len(q.events) > maxProgress || q.bytes > maxProgressBytes {
+	q := c.reply.queue
+	q.mu.Lock()
+	if len(q.events) > maxProgress || q.bytes > maxProgressBytes {
 		t.Errorf("%d events of %d bytes wait", len(q.events), q.bytes)
 	}
+	q.mu.Unlock()
 	for range 10 {
 		conn := w.raw("")
 		other.postOn(conn, progressCall("1", "5"))

@@ -69,7 +69,9 @@ func (a heard) token(t testing.TB) string {
 
 const emptyContent = `{"content":[]}`
 
-func answerOf(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":` + emptyContent + `}` }
+func answerOf(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":` + emptyContent + `}`
+}
 
 // TestConnectionIsUsedAgainAfterAStream has each response become a stream by
 // progress, and the next request follow it on its connection, early or late.
@@ -156,9 +158,13 @@ func TestOldConnectionsEndWithTheStream(t *testing.T) {
 	w := newWorld(t)
 	s, p := w.connect("c1"), w.provide("c1")
 	for name, change := range map[string]func(string) string{
-		"HTTP/1.0":            func(r string) string { return strings.Replace(r, "HTTP/1.1", "HTTP/1.0", 1) },
-		"HTTP/1.0 keep-alive": func(r string) string { return strings.Replace(r, "HTTP/1.1\r\n", "HTTP/1.0\r\nConnection: keep-alive\r\n", 1) },
-		"Connection: close":   func(r string) string { return strings.Replace(r, "HTTP/1.1\r\n", "HTTP/1.1\r\nConnection: close\r\n", 1) },
+		"HTTP/1.0": func(r string) string { return strings.Replace(r, "HTTP/1.1", "HTTP/1.0", 1) },
+		"HTTP/1.0 keep-alive": func(r string) string {
+			return strings.Replace(r, "HTTP/1.1\r\n", "HTTP/1.0\r\nConnection: keep-alive\r\n", 1)
+		},
+		"Connection: close": func(r string) string {
+			return strings.Replace(r, "HTTP/1.1\r\n", "HTTP/1.1\r\nConnection: close\r\n", 1)
+		},
 	} {
 		body := progressCall("1", "5")
 		conn := w.raw(change(postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(body))) + body))

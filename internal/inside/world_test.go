@@ -85,6 +85,13 @@ func (c *counts) of(what string) int {
 	return c.seen[what]
 }
 
+// reset begins to count anew.
+func (c *counts) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.seen)
+}
+
 // await waits until something was counted n times.
 func (c *counts) await(t testing.TB, what string, n int) {
 	t.Helper()
