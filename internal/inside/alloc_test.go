@@ -78,6 +78,47 @@ func TestAllocationsPerRequest(t *testing.T) {
 	}
 }
 
+// TestAllocationsPerCallWithProgress holds what a call costs that asks for
+// progress, and each notification of it: the event.
+func TestAllocationsPerCallWithProgress(t *testing.T) {
+	w := newWorld(t)
+	claim, err := w.mux.Claim("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Detach()
+	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(emptyContent))})
+	token, _ := w.faces.mint("c1", newest)
+	client, body := w.offline(), progressCall("1", "5")
+	head := []byte(postHead("/containers/c1/mcp", token, fmt.Sprintf("Content-Length: %d", len(body))))
+	n := testing.AllocsPerRun(1000, func() {
+		x := client.request(head, body)
+		w.handler.serve(x)
+		x.release()
+	})
+	// Besides those of a call its token there and here, the listener and its row, and the queue and its channel.
+	if t.Logf("a call: %v allocations", n); n > 14 {
+		t.Errorf("a call: %v allocations, want at most 14", n)
+	}
+
+	face := w.mux.Lookup("c1").Sink().(*Face)
+	l := newQueue().listener([]byte("7"), []byte(`"mine"`))
+	face.tokens.listen(l)
+	progress, err := codec.ParseNotification([]byte(progressOf("7", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = testing.AllocsPerRun(1000, func() {
+		face.Notify(progress)
+		if l.queue.take() == nil {
+			t.Error("nothing was queued")
+		}
+	})
+	if t.Logf("a notification: %v allocations", n); n > 3 {
+		t.Errorf("a notification: %v allocations, want at most 3", n)
+	}
+}
+
 // TestNotificationIsEncodedOnce holds that a notification is one allocation,
 // whatever the number of streams it goes to.
 func TestNotificationIsEncodedOnce(t *testing.T) {
