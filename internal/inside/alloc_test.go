@@ -66,7 +66,7 @@ func TestAllocationsPerRequest(t *testing.T) {
 		{"call", session, callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
 		{"modern templates", stateless("resources/templates/list"),
 			`{"jsonrpc":"2.0","id":7,"method":"resources/templates/list","params":{` + modernKey + `}}`,
-			`{"jsonrpc":"2.0","id":7,"result":` + string(w.handler.modernly.templates) + `}`, 1},
+			`{"jsonrpc":"2.0","id":7,"result":` + string(w.handler.ours.templates) + `}`, 1},
 		{"modern call", stateless("tools/call", "Mcp-Name: t"),
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernKey + `,"name":"t"}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
