@@ -251,12 +251,15 @@ func (r *reply) flush() {
 	if r.x.events == nil {
 		return
 	}
+	if r.write(); r.x.events.broken {
+		r.left()
+	}
+}
+
+func (r *reply) write() {
 	if r.x.events.out != nil {
 		r.x.events.flush()
 		r.beatAt = time.Now().Add(r.handler.cfg.KeepAlive)
-	}
-	if r.x.events.broken {
-		r.left()
 	}
 }
 
@@ -320,7 +323,7 @@ func (r *reply) progress() {
 		}
 		r.commit()
 		if r.x.events.events(event); r.x.events.full() {
-			r.x.events.flush()
+			r.write()
 		}
 	}
 }
