@@ -51,16 +51,28 @@ func TestAllocationsPerRequest(t *testing.T) {
 	defer claim.Detach()
 	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(`{"content":[]}`))})
 	token, _ := w.faces.mint("c1", newest)
+	session := []string{"Mcp-Session-Id: " + token, "MCP-Protocol-Version: 2025-11-25"}
+	stateless := func(method string, more ...string) []string {
+		return append(more, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
+	}
 	for _, c := range []struct {
-		name, body, want string
-		most             float64
+		name       string
+		head       []string
+		body, want string
+		most       float64
 	}{
-		{"ping", pingBody, `{"jsonrpc":"2.0","id":7,"result":{}}`, 1},
+		{"ping", session, pingBody, `{"jsonrpc":"2.0","id":7,"result":{}}`, 1},
 		// The container's name, the call's key, mux's ask and path, and the channel's row.
-		{"call", callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
+		{"call", session, callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
+		{"modern templates", stateless("resources/templates/list"),
+			`{"jsonrpc":"2.0","id":7,"method":"resources/templates/list","params":{` + modernKey + `}}`,
+			`{"jsonrpc":"2.0","id":7,"result":` + string(w.handler.ours.templates) + `}`, 1},
+		{"modern call", stateless("tools/call", "Mcp-Name: t"),
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernKey + `,"name":"t"}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
 	} {
 		client := w.offline()
-		head := []byte(postHead("/containers/c1/mcp", token, "MCP-Protocol-Version: 2025-11-25", fmt.Sprintf("Content-Length: %d", len(c.body))))
+		head := []byte(postHead("/containers/c1/mcp", "", append(c.head, fmt.Sprintf("Content-Length: %d", len(c.body)))...))
 		var got []byte
 		n := testing.AllocsPerRun(1000, func() {
 			x := client.request(head, c.body)

@@ -57,3 +57,22 @@ func TestArraysThatAreNoBatch(t *testing.T) {
 		is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`)
 	old.send(`[`+strings.Repeat(pingBody+`,`, maxBatch-1)+pingBody+`]`).is(200, "")
 }
+
+// TestAnySessionlessBatchIsRefused, whatever is in it: nothing of a batch is
+// served that would not be served alone.
+func TestAnySessionlessBatchIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.provide("c1").echo()
+	path := "/containers/c1/mcp"
+	for _, element := range []string{pingBody, callBody, cancelBody(`1`), initializeBody, `{"jsonrpc":"2.0","method":"notifications/x"}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernKey + `}}`, `1`, `[]`} {
+		for _, version := range []string{"", "2025-03-26", "2026-07-28"} {
+			for _, batch := range []string{`[` + element + `]`, `[` + element + `,` + pingBody + `]`} {
+				do(t, newClient(t), w.post(path, batch, with("MCP-Protocol-Version", version))).fails(400, -32600, "", "")
+			}
+		}
+	}
+	if w.mux.Stats().Present != 0 {
+		t.Error("a refused batch counts as inside activity")
+	}
+}

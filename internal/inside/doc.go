@@ -2,15 +2,23 @@
 // over Streamable HTTP, at /containers/{id}/mcp and, for the container
 // "default", at /mcp (protocol G1 to G3).
 //
-// A POST carries one JSON-RPC message. What the provider's server has to answer
-// (tools/list, tools/call, resources/list, resources/read) becomes an ask of
-// package mux, and the request waits for it, however long that takes; the rest
-// is answered here. The response is JSON if it comes soon. Where there is
-// progress before, which goes to the request that asked for it and nobody else,
-// or nothing comes for Config.SSEAfter, it becomes an event stream, which ends
-// with the response. A batch of messages is answered by an array, or in the same
-// way by a stream. A GET opens the session's event stream, on which the
-// container's notifications arrive (protocol N7). A DELETE ends the session.
+// Every revision of MCP is spoken at that one URL. A message is of the legacy era,
+// 2024-11-05 to 2025-11-25, whose sessions initialize begins, or of the modern one,
+// 2026-07-28, in which every request stands alone and says in its _meta what it is;
+// eraOf tells them apart. The far side may be of either era: what a client of the
+// other could not read is rewritten, and nothing else (Handler.rendered).
+//
+// A POST carries one JSON-RPC message, or up to 2025-03-26 a batch of them. What
+// the provider's server has to answer (tools/list, tools/call, resources/list,
+// resources/read) becomes an ask of package mux, and the request waits for it,
+// however long that takes; the rest is answered here. The response is JSON if it
+// comes soon. Where there is progress before, which goes to the request that asked
+// for it and nobody else, or nothing comes for Config.SSEAfter, it becomes an event
+// stream, which ends with the response.
+//
+// A GET opens the session's event stream, on which the container's notifications
+// arrive (protocol N7), and a subscriptions/listen opens one of the modern era, on
+// which those arrive that it asked for. A DELETE ends the session.
 //
 // A connection is judged step by step, and costs memory only for what has
 // arrived: its request's head, then, once path, method, headers and session have
@@ -25,9 +33,10 @@
 // for both, progress by a bounded queue, which loses the oldest when the client
 // does not keep up. A cancellation interrupts a write that waits for the client.
 //
-// Each container has a Face: its sessions, its calls in flight and its event
-// streams. The Face is the mux.Sink of the container, so a container without a
-// client costs one small struct, and Faces makes them for mux.Config.NewSink.
+// Each container has a Face: its sessions, its calls in flight, its event streams
+// and its subscriptions. The Face is the mux.Sink of the container, so a container
+// without a client costs one small struct, and Faces makes them for
+// mux.Config.NewSink.
 //
 // Locks, in the order in which they may nest:
 //

@@ -57,7 +57,7 @@ type Handler struct {
 	pace        pace
 	stall       time.Duration // for how long a client may take nothing
 	initialized [len(revisions)][]byte
-	modernly    modernResults
+	ours        modernResults
 	observer    Observer
 	log         *slog.Logger
 
@@ -88,7 +88,7 @@ func New(config Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	modernly, err := newModernResults(config.Server)
+	ours, err := newModernResults(config.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func New(config Config) (*Handler, error) {
 		pace:        usualPace,
 		stall:       config.Faces.stall(),
 		initialized: initialized,
-		modernly:    modernly,
+		ours:        ours,
 		observer:    config.Observer,
 		log:         config.Logger,
 		listeners:   make(map[net.Listener]struct{}),

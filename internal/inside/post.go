@@ -234,10 +234,10 @@ func (h *Handler) local(e era, m *codec.Message) (out *codec.Buffer, status int,
 		if e == legacy {
 			return resultResponse(m.ID, noTemplates), fasthttp.StatusOK, true
 		}
-		return resultResponse(m.ID, h.modernly.templates), fasthttp.StatusOK, true
+		return resultResponse(m.ID, h.ours.templates), fasthttp.StatusOK, true
 	case methodDiscover:
 		if e == modern {
-			return resultResponse(m.ID, h.modernly.discovered), fasthttp.StatusOK, true
+			return resultResponse(m.ID, h.ours.discovered), fasthttp.StatusOK, true
 		}
 	}
 	kind, served := codec.KindOfMethod(m.Method)

@@ -33,7 +33,7 @@ func (h *Handler) renderedResult(a *asking, result []byte) *codec.Buffer {
 	out.B = out.B[:len(out.B)-len("}")]
 	var err error
 	if a.era == modern {
-		out.B, err = codec.AppendModernResult(out.B, result, a.kind, h.modernly.serverInfo)
+		out.B, err = codec.AppendModernResult(out.B, result, a.kind, h.ours.serverInfo)
 	} else {
 		out.B, err = codec.AppendLegacyResult(out.B, result, a.kind)
 	}
@@ -52,7 +52,7 @@ func (h *Handler) room(e era) int {
 	if e == legacy {
 		return 0
 	}
-	return len(members) + len(h.modernly.serverInfo)
+	return len(members) + len(h.ours.serverInfo)
 }
 
 // unrendered is the error of a result that cannot be given to its client.

@@ -69,7 +69,7 @@ func (f *Face) shut(e *events) {
 // shut is Face.shut for who holds Face.opening. A subscription is told that it is over.
 func (e *events) shut() {
 	if s := e.subscription; s != nil {
-		e.stream.CloseAfter(stream.Message{Bytes: s.end(e.handler.modernly.serverInfo)}, stream.CloseShutdown)
+		e.stream.CloseAfter(stream.Message{Bytes: s.end(e.handler.ours.serverInfo)}, stream.CloseShutdown)
 		return
 	}
 	e.stream.Close(stream.CloseShutdown)

@@ -127,7 +127,7 @@ func (h *Handler) subscribe(x *exchange, container string, m *codec.Message) {
 	}
 	defer c.Exit()
 	out := codec.GetBuffer(0)
-	out.B = append(append(out.B, s.acknowledgement()...), s.end(h.modernly.serverInfo)...)
+	out.B = append(append(out.B, s.acknowledgement()...), s.end(h.ours.serverInfo)...)
 	x.response.Header.Set(fasthttp.HeaderCacheControl, "no-cache, no-transform")
 	x.response.Header.Set("X-Accel-Buffering", "no")
 	x.answer(mediaStream, out)

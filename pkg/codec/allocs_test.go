@@ -35,6 +35,65 @@ var operations = []struct {
 	{"DecodeNotification", len(sampleNotification), func([]byte) bool { _, _, err := DecodeNotification(sampleNotificationFrame); return err == nil }},
 	{"ResourceURI", 0, func([]byte) bool { _, ok := sampleParsed.ResourceURI(); return ok }},
 	{"ParseMessage", len(sampleRequest), func([]byte) bool { _, err := ParseMessage(sampleRequest); return err == nil }},
+	{"ParseMessage/modern", 0, func([]byte) bool { _, err := ParseMessage(sampleModernRequest); return err == nil }},
+	{"ParseMeta", 0, func([]byte) bool { m, err := ParseMeta(sampleModern.Meta); return err == nil && m.LogLevel != nil }},
+	{"AppendBatch", 0, func([]byte) bool {
+		var room [4][]byte
+		b, err := AppendBatch(room[:0], sampleBatch, 4)
+		return err == nil && len(b) == 2
+	}},
+	{"AppendParams/as it is", 0, func(dst []byte) bool {
+		_, err := AppendParams(dst, sampleModern.Params, nil, MetaEdit{})
+		return err == nil
+	}},
+	{"AppendParams/progress token", 0, func(dst []byte) bool {
+		_, err := AppendParams(dst, sampleMessage.Params, sampleMessage.Meta, MetaEdit{ProgressToken: sampleID})
+		return err == nil
+	}},
+	{"AppendParams/drop", 0, func(dst []byte) bool {
+		_, err := AppendParams(dst, sampleModern.Params, sampleModern.Meta, MetaEdit{ProgressToken: sampleID, DropModern: true})
+		return err == nil
+	}},
+	{"AppendParams/add", 0, func(dst []byte) bool {
+		_, err := AppendParams(dst, sampleMessage.Params, sampleMessage.Meta, MetaEdit{Add: sampleAdd})
+		return err == nil
+	}},
+	{"AppendParams/make", 0, func(dst []byte) bool {
+		_, err := AppendParams(dst, sampleMessage.Params, nil, MetaEdit{Add: sampleAdd})
+		return err == nil
+	}},
+	{"ParseResult", len(sampleResult), func([]byte) bool { r, err := ParseResult(sampleResult); return err == nil && r.Complete }},
+	{"AppendModernResult", len(sampleResult), func(dst []byte) bool {
+		_, err := AppendModernResult(dst, sampleResult, CallTool, sampleServerInfo)
+		return err == nil
+	}},
+	{"AppendModernResult/list", len(sampleTools), func(dst []byte) bool {
+		_, err := AppendModernResult(dst, sampleTools, ListTools, sampleServerInfo)
+		return err == nil
+	}},
+	{"AppendModernResult/structured", len(sampleStructured), func(dst []byte) bool {
+		_, err := AppendModernResult(dst, sampleStructured, CallTool, sampleServerInfo)
+		return err == nil
+	}},
+	{"AppendLegacyResult", len(sampleResult), func(dst []byte) bool { _, err := AppendLegacyResult(dst, sampleResult, CallTool); return err == nil }},
+	{"AppendLegacyResult/list", len(sampleTools), func(dst []byte) bool { _, err := AppendLegacyResult(dst, sampleTools, ListTools); return err == nil }},
+	{"AppendLegacyResult/structured", len(sampleStructured), func(dst []byte) bool {
+		_, err := AppendLegacyResult(dst, sampleStructured, CallTool)
+		return err == nil
+	}},
+	{"AppendModernError", 0, func(dst []byte) bool {
+		_, code, err := AppendModernError(dst, sampleNotFound)
+		return err == nil && code == -32602
+	}},
+	{"AppendSubscribed", 0, func(dst []byte) bool { _, err := AppendSubscribed(dst, sampleParsed, sampleID); return err == nil }},
+	{"AppendProgress", 0, func(dst []byte) bool {
+		_, err := AppendProgress(dst, sampleParsedProgress, sampleID)
+		return err == nil
+	}},
+	{"AppendWithMember", 0, func(dst []byte) bool {
+		_, err := AppendWithMember(dst, sampleParams, "name", sampleID)
+		return err == nil
+	}},
 	{"AppendResult", 0, func(dst []byte) bool { return len(AppendResult(dst, sampleResult)) > 0 }},
 	{"AppendError", 0, func(dst []byte) bool { return len(AppendError(dst, sampleError)) > 0 }},
 	{"AppendResponse", len(sampleResult), func(dst []byte) bool { return len(AppendResponse(dst, sampleID, sampleResult)) > 0 }},
@@ -54,6 +113,16 @@ var (
 	sampleErrorFrame        = AppendError(nil, sampleError)
 	sampleNotificationFrame = AppendResult(nil, sampleNotification)
 	sampleParsed, _         = ParseNotification(sampleNotification)
+	sampleModernRequest     = []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"` + strings.Repeat("text ", 40) + `"},"_meta":{"progressToken":7,` + string(sampleAdd) + `,"` + MetaLogLevel + `":"info"}}}`)
+	sampleModern, _         = ParseMessage(sampleModernRequest)
+	sampleMessage, _        = ParseMessage(sampleRequest)
+	sampleBatch             = []byte("[" + string(sampleRequest) + "," + string(sampleRequest) + "]")
+	sampleAdd               = []byte(`"` + MetaProtocolVersion + `":"2026-07-28","` + MetaClientInfo + `":{"name":"gateway","version":"1"},"` + MetaClientCapabilities + `":{}`)
+	sampleServerInfo        = []byte(`{"name":"gateway","version":"1"}`)
+	sampleTools             = []byte(`{"tools":[` + strings.Repeat(`{"name":"t","description":"a tool that does","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}},"outputSchema":{"type":"array"}},`, 20) + `{"name":"u"}]}`)
+	sampleStructured        = []byte(`{"structuredContent":[` + strings.Repeat(`{"a":1,"b":"text"},`, 40) + `1]}`)
+	sampleNotFound          = []byte(`{"code":-32002,"message":"no é","data":{"uri":"file:///a"}}`)
+	sampleParsedProgress, _ = ParseNotification([]byte(`{"method":"notifications/progress","params":{"progressToken":123456789,"progress":1,"total":5}}`))
 	sampleFailure           = &Error{Code: -32603, Message: "no", Data: []byte(`{"x":1}`)}
 )
 

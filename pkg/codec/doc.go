@@ -1,8 +1,8 @@
 // Package codec turns the bytes of the wire into what the gateway decides on,
 // and back: kinds and their paths, ask frames, answer frames, notifications,
-// JSON-RPC messages, server-sent events. It knows nothing of sockets, clocks
-// and goroutines. The rules it implements are those of docs/protocol.md,
-// cited by number.
+// JSON-RPC messages and batches, server-sent events, and what differs between
+// revisions of MCP. It knows nothing of sockets, clocks and goroutines. The
+// rules it implements are those of docs/protocol.md, cited by number.
 //
 // # Bytes pass through
 //
@@ -11,6 +11,16 @@
 // encoded again: AppendResponse and its like splice the bytes that came into
 // the bytes that go, unknown members, number spellings, escapes and all.
 // AppendValue is for JSON that begins here.
+//
+// # Revisions
+//
+// The client and the far side, which is what the provider's server speaks for,
+// may be of different revisions of MCP: legacy ones, up to 2025-11-25, have
+// sessions; 2026-07-28, modern here, is stateless, and each of its requests
+// says in its _meta what a session would have agreed on. ParseMeta reads that,
+// and AppendParams takes it away or adds it. AppendModernResult,
+// AppendModernError and AppendLegacyResult make what the far side answered fit
+// for the client. AppendSubscribed and AppendProgress do so for notifications.
 //
 // # What is JSON
 //
@@ -23,6 +33,12 @@
 // Against encoding/json.Valid, CheckJSON differs in one thing: it rejects
 // invalid UTF-8. Against the defaults of jsontext it differs in two: it
 // accepts escaped lone surrogates and duplicate names.
+//
+// JSON is checked once, when it comes in: by a Decode function, CheckJSON,
+// ParseMessage or ParseNotification. ParseResult, AppendParams,
+// AppendModernResult and AppendLegacyResult depend on that for what they are
+// given, and only look for its members. Given anything else they return an
+// error or bytes without meaning.
 //
 // An integer is a number written without a fraction and without an exponent:
 // 1.0 and 1e2 are none, neither as an id nor as an error's code.

@@ -19,9 +19,11 @@ type envelope struct {
 // ones.
 var readInParams = [...]string{"_meta", "name", "uri", "requestId", "progressToken", "protocolVersion"}
 
-// envelope reads the rest of the object entered, to the end of the bytes.
-// Every name is kept, since none of an envelope may be duplicate.
-func (s *scanner) envelope() (e envelope, err error) {
+// readEnvelope reads the rest of the object entered, to the end of the bytes,
+// into s.envelope. Every name is kept, since none of an envelope may be
+// duplicate.
+func (s *scanner) readEnvelope() (err error) {
+	e := &s.envelope
 	for s.nextName() {
 		s.keep(s.name)
 		var member *[]byte
@@ -43,19 +45,20 @@ func (s *scanner) envelope() (e envelope, err error) {
 			member = &s.value
 		}
 		if member == &e.params && s.peek() == '{' {
-			err = s.paramsObject(&e)
+			err = s.paramsObject()
 		} else {
 			*member, err = s.read()
 		}
 		if err != nil {
-			return e, err
+			return err
 		}
 	}
 	e.twice = s.duplicateName()
-	return e, s.finish("message")
+	return s.finish("message")
 }
 
-func (s *scanner) paramsObject(e *envelope) error {
+func (s *scanner) paramsObject() error {
+	e := &s.envelope
 	if err := s.bracket(); err != nil {
 		return err
 	}

@@ -76,6 +76,51 @@ func ExampleAppendNotificationEnvelope() {
 	// data: {"jsonrpc":"2.0",   "method": "notifications/tools/list_changed" }
 }
 
+// A request of the stateless revision goes to a far side that has sessions,
+// and its progress comes back under a token of the gateway's own.
+func ExampleAppendParams() {
+	m, err := codec.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	meta, err := codec.ParseMeta(m.Meta)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	edit := codec.MetaEdit{ProgressToken: []byte("1099511627776"), DropModern: meta.ProtocolVersion != nil}
+	params, err := codec.AppendParams(nil, m.Params, m.Meta, edit)
+	fmt.Printf("%s %v\n", params, err)
+
+	n, err := codec.ParseNotification([]byte(`{"method":"notifications/progress","params":{"progressToken":1099511627776,"progress":1}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	progress, err := codec.AppendProgress(nil, n, meta.ProgressToken)
+	fmt.Printf("%s %v\n", progress, err)
+	// Output:
+	// {"name":"t","_meta":{"progressToken":1099511627776}} <nil>
+	// {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}} <nil>
+}
+
+// One result, as clients of both kinds of revision get it.
+func ExampleAppendModernResult() {
+	result := []byte(`{"structuredContent":[1.0]}`)
+	modern, err := codec.AppendModernResult(nil, result, codec.CallTool, nil)
+	fmt.Printf("%s %v\n", modern, err)
+	legacy, err := codec.AppendLegacyResult(nil, result, codec.CallTool)
+	fmt.Printf("%s %v\n", legacy, err)
+	_, err = codec.AppendLegacyResult(nil, []byte(`{"resultType":"input_required"}`), codec.CallTool)
+	fmt.Println(errors.Is(err, codec.ErrInputRequired))
+	// Output:
+	// {"structuredContent":[1.0],"resultType":"complete","content":[{"type":"text","text":"[1.0]"}]} <nil>
+	// {"content":[{"type":"text","text":"[1.0]"}]} <nil>
+	// true
+}
+
 func ExampleParsePath() {
 	kind, channel, ok := codec.ParsePath([]byte("/mcp/read-resource/4294967295"))
 	fmt.Println(kind, channel, ok)

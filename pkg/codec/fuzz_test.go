@@ -208,6 +208,7 @@ func FuzzParseMessage(f *testing.F) {
 		f.Add([]byte(`{"jsonrpc":"2.0","id":` + id + `,"result": {"content":[],"new":1e400}}`))
 	}
 	f.Add([]byte(`{"jsonrpc":"2.0","\u0069d":"\ud800","m\u0065thod":"a\/b","params":null}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_m\u0065ta":{"a":{}},"name" : 1, "uri":"u"}}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","error":{"code":1,"message":""},"x":1}`))
 	f.Add([]byte(`[{"jsonrpc":"2.0","id":1,"method":"m"}]`))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -230,6 +231,11 @@ func FuzzParseMessage(f *testing.F) {
 		for name, value := range map[string][]byte{"params": m.Params, "result": m.Result, "error": m.Error} {
 			if value != nil {
 				sameMember(t, b, name, value)
+			}
+		}
+		for name, value := range map[string][]byte{"_meta": m.Meta, "name": m.Name, "uri": m.URI} {
+			if value != nil {
+				sameMember(t, m.Params, name, value)
 			}
 		}
 		switch m.Form {

@@ -6,168 +6,121 @@ import "bytes"
 // may be one of the stateless revision, as a client of a revision with
 // sessions may get it:
 //
-//   - of a CallTool result, a structuredContent that is no object is removed,
-//     and if there is no content, it is given structuredContent as text;
-//   - in a ListTools result, the outputSchema of a tool is removed unless its
-//     root is of type object.
+//   - from a CallTool result, a structuredContent that is no object is
+//     removed;
+//   - to a CallTool result that has a structuredContent but no content,
+//     content is added, with the structuredContent's JSON as text;
+//   - from the tools of a ListTools result, each outputSchema is removed whose
+//     root is not of type object.
 //
-// All else stays byte for byte. A result that is to be handed on whole is not
-// read to its end, so its syntax must have been checked. It fails with
-// ErrInputRequired for a result with that resultType, or as ParseResult does,
-// and then returns dst as it was.
+// null counts as absent; all else stays byte for byte. The result's syntax
+// must have been checked, as for ParseResult. It fails with ErrInputRequired
+// for a result of that type, or else as ParseResult does, and then returns dst
+// as it was.
 func AppendLegacyResult(dst, result []byte, k Kind) ([]byte, error) {
-	escaped := bytes.Contains(result, []byte(`\u`))
-	if !escaped && !bytes.Contains(result, []byte(`"resultType"`)) {
-		switch {
-		case k == CallTool && bytes.Contains(result, []byte(`"structuredContent"`)):
-		case k == ListTools && bytes.Contains(result, []byte(`"outputSchema"`)):
-		default:
-			return append(dst, result...), nil
-		}
+	p := patches{found: found{src: result}}
+	once := memberResultType + 1
+	if k == CallTool {
+		once = memberStructured + 1
 	}
-	s, err := scan(result)
-	if err != nil {
-		return dst, err
-	}
-	defer s.release()
-	if k == ListTools {
-		return s.appendLegacyTools(dst)
-	}
-	r, err := s.result()
-	switch {
+	switch err := p.read(once); {
 	case err != nil:
 		return dst, err
-	case r.InputRequired:
+	case p.InputRequired:
 		return dst, ErrInputRequired
-	case k != CallTool:
-		return append(dst, result...), nil
+	case k == CallTool:
+		p.legacyContent()
+		return p.append(dst), nil
+	case k == ListTools && mayName(result, "outputSchema"):
+		return appendLegacyTools(dst, result)
 	}
-	p := patches{r: &r}
-	p.legacyContent()
-	return p.append(dst, result), nil
+	return append(dst, result...), nil
+}
+
+// mayName reports whether JSON may hold the name, which has only letters:
+// spelled as it is, or with escapes.
+func mayName(json []byte, name string) bool {
+	return bytes.Contains(json, []byte(name)) || bytes.Contains(json, []byte(`\u`))
 }
 
 func (p *patches) legacyContent() {
-	r := p.r
-	end := r.ends[memberStructured]
-	switch object := r.Structured != nil && isObject(r.Structured); {
-	case r.Structured == nil:
+	if p.Structured == nil {
 		return
-	case object && absent(r.Content):
-		p.set(memberContent, "content", text(r.Structured))
-		return
-	case object:
-		return
-	case r.Content == nil:
-		v := text(r.Structured)
-		p.put(patch{from: r.structuredAt, to: end, name: "content", first: true, value: v})
-		return
-	case isNull(r.Content):
-		p.set(memberContent, "content", text(r.Structured))
 	}
-	if r.structuredFrom > 0 {
-		p.put(patch{from: r.structuredFrom, to: end})
-	} else {
-		p.put(patch{from: r.structuredAt, to: r.structuredTo})
+	add, remove := absent(p.Content), !isObject(p.Structured)
+	end := p.at[memberStructured] + len(p.Structured)
+	cut := p.structured
+	switch {
+	case remove && add && p.Content == nil: // so that there is no comma to think of
+		p.put(patch{from: cut.name, to: end, name: "content", first: true, value: text(p.Structured)})
+		return
+	case remove && cut.last > 0:
+		p.put(patch{from: cut.last, to: end})
+	case remove: // there is content behind it
+		p.put(patch{from: cut.name, to: cut.nextBegin})
+	}
+	if add {
+		p.set(memberContent, "content", text(p.Structured))
 	}
 }
 
-// appendLegacyTools appends the result that s reads, without the output
-// schemas that only the stateless revision has.
-func (s *scanner) appendLegacyTools(dst []byte) ([]byte, error) {
-	if err := s.object("result"); err != nil {
-		return dst, err
-	}
-	c := cutter{dst: dst, src: s.src}
-	var r ResultShape
-	for s.nextName() {
-		switch string(s.name) {
-		case "tools":
-			s.err = s.legacyTools(&c)
-		case "resultType":
-			if s.value, s.err = s.read(); s.err == nil {
-				s.take(&r.ResultType)
-			}
-		default:
-			_, s.err = s.read()
+// appendLegacyTools appends a ListTools result without the output schemas that
+// only the stateless revision has.
+func appendLegacyTools(dst, result []byte) ([]byte, error) {
+	c := cutter{dst: dst, src: result}
+	w := walk(result)
+	w.enter('{')
+	for w.nextName() {
+		if string(w.name) != "tools" || !w.enter('[') {
+			w.element()
+			continue
 		}
-		if s.err != nil {
-			break
+		for w.more(']') {
+			w.legacyTool(&c)
 		}
 	}
-	if err := s.finish("result"); err != nil {
-		return dst, err
-	}
-	if err := r.judge(); err != nil {
-		return dst, err
-	}
-	if r.InputRequired {
-		return dst, ErrInputRequired
+	if w.bad {
+		return dst, w.failure()
 	}
 	return c.rest(), nil
 }
 
-func (s *scanner) legacyTools(c *cutter) error {
-	if s.peek() != '[' {
-		_, err := s.read()
-		return err
+func (w *walker) legacyTool(c *cutter) {
+	if !w.enter('{') {
+		w.element()
+		return
 	}
-	if err := s.bracket(); err != nil {
-		return err
-	}
-	for s.peek() != ']' {
-		if err := s.legacyTool(c); err != nil {
-			return err
-		}
-	}
-	return s.bracket()
-}
-
-func (s *scanner) legacyTool(c *cutter) error {
-	if s.peek() != '{' {
-		_, err := s.read()
-		return err
-	}
-	if err := s.bracket(); err != nil {
-		return err
-	}
-	c.enter(s.offset())
-	for s.nextName() {
-		start, keep := s.nameAt, true
-		if string(s.name) == "outputSchema" {
-			keep, s.err = s.rootIsObject()
+	c.enter(w.at)
+	for w.nextName() {
+		name, keep := w.nameAt, true
+		if string(w.name) == "outputSchema" {
+			keep = w.objectSchema()
 		} else {
-			_, s.err = s.read()
+			w.element()
 		}
-		switch {
-		case s.err != nil:
-			return s.err
-		case keep:
-			c.keep(start, s.offset())
-		default:
-			c.drop(start, s.offset())
+		if keep {
+			c.keep(name, w.at)
+		} else {
+			c.drop(name, w.at)
 		}
 	}
-	return s.err
 }
 
-// rootIsObject reads a schema and reports whether it is one of objects.
-func (s *scanner) rootIsObject() (bool, error) {
-	if s.peek() != '{' {
-		_, err := s.read()
-		return false, err
-	}
-	if err := s.bracket(); err != nil {
-		return false, err
+// objectSchema reads a schema and reports whether its root is of type object,
+// and nothing else.
+func (w *walker) objectSchema() bool {
+	if !w.enter('{') {
+		w.element()
+		return false
 	}
 	types, objects := 0, 0
-	for s.next() {
-		if string(s.name) == "type" {
+	for w.next() {
+		if string(w.name) == "type" {
 			types++
-			if isString(s.value) && string(unquote(s.value)) == "object" {
+			if isString(w.value) && string(w.text(w.value)) == "object" {
 				objects++
 			}
 		}
 	}
-	return types == 1 && objects == 1, s.err
+	return types == 1 && objects == 1
 }

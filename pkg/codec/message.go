@@ -51,10 +51,10 @@ func ParseMessage(b []byte) (Message, error) {
 		}
 		return Message{}, &InvalidError{Reason: err.Error()}
 	}
-	e, err := s.envelope()
-	if err != nil {
+	if err := s.readEnvelope(); err != nil {
 		return Message{}, err
 	}
+	e := &s.envelope
 	if reason := e.invalid(); reason != "" {
 		failure := &InvalidError{Reason: reason}
 		if e.id != nil && isID(e.id) && !e.idTwice {

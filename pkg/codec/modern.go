@@ -6,27 +6,22 @@ import "strconv"
 // may be one of a revision with sessions, as a client of the stateless
 // revision must get it:
 //
-//   - resultType "complete" is added, unless it is there;
-//   - to a complete result of a list or a read are added ttlMs 0 and
-//     cacheScope "private";
-//   - a complete CallTool result without content is given its
-//     structuredContent as text;
+//   - resultType "complete" is added;
+//   - to a complete result of a list or a read, ttlMs 0 and cacheScope
+//     "private" are added;
+//   - to a complete CallTool result that has a structuredContent but no
+//     content, content is added, with the structuredContent's JSON as text;
 //   - serverInfo, raw, is added to _meta as MetaServerInfo; nil is none.
 //
-// Nothing that is there is changed, but null counts as absent. All else stays
-// byte for byte. It fails as ParseResult does, and then returns dst as it was.
+// What is there already stays, but null counts as absent; all else stays byte
+// for byte. The result's syntax must have been checked, as for ParseResult. It
+// fails as that does, and then returns dst as it was.
 func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, error) {
-	s, err := scan(result)
-	if err != nil {
+	p := patches{found: found{src: result}}
+	if err := p.read(resultMembers); err != nil {
 		return dst, err
 	}
-	defer s.release()
-	r, err := s.result()
-	if err != nil {
-		return dst, err
-	}
-	p := patches{r: &r}
-	if r.Complete {
+	if p.Complete {
 		p.complete(k)
 	}
 	if serverInfo != nil {
@@ -34,63 +29,56 @@ func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, 
 			return dst, err
 		}
 	}
-	return p.append(dst, result), nil
+	return p.append(dst), nil
 }
 
 func (p *patches) complete(k Kind) {
-	if absent(p.r.ResultType) {
+	if absent(p.ResultType) {
 		p.set(memberResultType, "resultType", value{before: `"complete"`})
 	}
 	if k.Known() && kinds[k].cached {
-		if absent(p.r.TTL) {
+		if absent(p.TTL) {
 			p.set(memberTTL, "ttlMs", value{before: `0`})
 		}
-		if absent(p.r.CacheScope) {
+		if absent(p.CacheScope) {
 			p.set(memberCacheScope, "cacheScope", value{before: `"private"`})
 		}
 	}
-	if k == CallTool && absent(p.r.Content) && p.r.Structured != nil {
-		p.set(memberContent, "content", text(p.r.Structured))
+	if k == CallTool && absent(p.Content) && p.Structured != nil {
+		p.set(memberContent, "content", text(p.Structured))
 	}
 }
 
 func (p *patches) serverInfo(info []byte) error {
-	meta := p.r.Meta
-	if absent(meta) {
+	if absent(p.Meta) {
 		p.set(memberMeta, "_meta", value{before: `{"` + MetaServerInfo + `":`, with: info, after: `}`})
 		return nil
 	}
-	if !isObject(meta) {
+	w := walk(p.Meta)
+	if !w.enter('{') {
 		return nil // the client will say what it thinks of that
 	}
-	s, err := scan(meta)
-	if err != nil {
-		return err
-	}
-	defer s.release()
-	if err := s.object("_meta"); err != nil {
-		return err
-	}
-	there, first := false, true
-	for s.next() {
+	first := true
+	for w.next() {
+		if string(w.name) == MetaServerInfo {
+			return nil
+		}
 		first = false
-		there = there || string(s.name) == MetaServerInfo
 	}
-	if err := s.finish("_meta"); err != nil {
-		return err
+	if w.bad {
+		return w.failure()
 	}
-	if !there {
-		at := p.r.ends[memberMeta] - len("}")
-		p.put(patch{from: at, to: at, name: MetaServerInfo, first: first, value: value{with: info}})
-	}
+	at := p.at[memberMeta] + len(p.Meta) - len("}")
+	p.put(patch{from: at, to: at, name: MetaServerInfo, first: first, value: value{with: info}})
 	return nil
 }
 
 // AppendModernError appends a far side's error object as a client of the
-// stateless revision may get it, and returns the code that it has then. Codes
-// which that revision abolished, or reserves and does not define, are replaced:
-// -32002 (resource not found) by -32602, others by -32603. All else stays
-// byte for byte. It fails as ParseError does, and then returns dst as it was.
+// stateless revision may get it, and returns the code that it has there. Codes
+// which that revision gave up, or reserves without defining them, become
+// others: -32002 (resource not found) becomes -32602, the rest -32603. All
+// else stays byte for byte. It fails as ParseError does, and then returns dst
+// as it was.
 func AppendModernError(dst, errorObject []byte) (out []byte, code int32, err error) {
 	raw, err := scanError(errorObject)
 	if err != nil {

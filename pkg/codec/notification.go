@@ -46,10 +46,10 @@ func ParseNotification(raw []byte) (Notification, error) {
 	if err := s.object("notification"); err != nil {
 		return Notification{}, err
 	}
-	e, err := s.envelope()
-	if err != nil {
+	if err := s.readEnvelope(); err != nil {
 		return Notification{}, err
 	}
+	e := &s.envelope
 	n := Notification{Raw: trimSpace(raw), Params: e.params, Versioned: e.jsonrpc != nil}
 	switch {
 	case e.twice != nil:

@@ -7,111 +7,170 @@ type MetaEdit struct {
 	// ProgressToken, raw, replaces the value of a progressToken that is
 	// there; nil leaves it.
 	ProgressToken []byte
-	// DropModern removes the four members by which the stateless revision
-	// makes a request: MetaProtocolVersion, MetaClientInfo,
-	// MetaClientCapabilities and MetaLogLevel. A _meta that is empty then is
-	// removed too.
+
+	// DropModern removes the four members by which a request is one of the
+	// stateless revision: MetaProtocolVersion, MetaClientInfo,
+	// MetaClientCapabilities and MetaLogLevel. If that leaves nothing in
+	// _meta, it is removed itself, but params are not.
 	DropModern bool
-	// Add holds raw members, without braces around them, such as
-	// `"a":1,"b":{}`. Each is added whose name is not there, or was dropped.
-	// If it is not empty, what it takes to hold it is made.
+
+	// Add holds raw members without braces around them, such as
+	// `"a":1,"b":{}`. Those whose names are not in _meta are added to it; what
+	// it takes for that is made.
 	Add []byte
 }
 
-// AppendParams appends a request's params with their _meta edited. All else
-// stays byte for byte and in order. params and meta are Params and Meta of
-// one Message, or params is what Payload made of those; params may be null, or
-// nil for none.
+// AppendParams appends the params of a request with their _meta edited. All
+// else stays byte for byte and in order. params and meta are Params and Meta
+// of one Message; instead of its Params may stand what Payload made of them.
+// No params, nil or null, remain so unless there is something to add.
 //
-// Only meta is read. So its costs do not grow with what else is in params,
-// other than by copying that. It fails, and returns dst as it was, if members
-// would have to be added to what is no object, if meta is no part of params,
-// or if meta has a member twice that the edit names.
+// Only meta is read: a large argument costs no more than being copied. It
+// fails, and returns dst as it was, if meta has a member twice that Meta names,
+// if it is no view into params, or if members are to be added to what is no
+// object.
 func AppendParams(dst, params, meta []byte, edit MetaEdit) ([]byte, error) {
 	add := len(edit.Add) > 0
+	none := len(params) == 0 || isNull(params)
 	switch {
-	case len(params) == 0 || isNull(params):
-		if !add {
-			return append(dst, params...), nil
-		}
-		return edit.appendFresh(dst, `{"_meta":{`, `}}`)
-	case meta == nil && !add:
-		return append(dst, params...), nil
-	case !isObject(params):
-		if !add {
-			return append(dst, params...), nil
-		}
+	case none && add:
+		dst = append(dst, `{"_meta":{`...)
+		dst = append(dst, edit.Add...)
+		return append(dst, `}}`...), nil
+	case !none && !isObject(params) && add:
 		return dst, shapeError("params must be an object")
-	case meta == nil:
-		end := len(bytes.TrimRight(params, spaces)) - len("}")
-		head := bytes.TrimRight(params[:end], spaces)
-		out := append(dst, head...)
-		open := `,"_meta":{`
-		if len(head) == len("{") {
-			open = open[1:]
-		}
-		out, err := edit.appendFresh(out, open, `}`)
-		if err != nil {
-			return dst, err
-		}
-		return append(out, params[len(head):]...), nil
-	}
-	return edit.appendParams(dst, params, meta)
-}
-
-func (edit *MetaEdit) appendFresh(dst []byte, open, closing string) ([]byte, error) {
-	out := append(dst, open...)
-	out = append(out, edit.Add...)
-	return append(out, closing...), nil
-}
-
-// appendParams edits a meta that is there.
-func (edit *MetaEdit) appendParams(dst, params, meta []byte) ([]byte, error) {
-	if !isObject(meta) && (!isNull(meta) || len(edit.Add) == 0) {
-		if len(edit.Add) > 0 {
-			return dst, shapeError("params._meta must be an object")
-		}
+	case none || !isObject(params) || meta == nil && !add:
 		return append(dst, params...), nil
+	case meta == nil:
+		return edit.appendMade(dst, params), nil
+	case isNull(meta) && add || isObject(meta):
+		return edit.appendParams(dst, params, meta)
+	case add:
+		return dst, shapeError("_meta must be an object")
 	}
+	return append(dst, params...), nil
+}
+
+const spaces = " \t\r\n"
+
+// appendMade appends params, an object, with a _meta of what there is to add.
+func (edit *MetaEdit) appendMade(dst, params []byte) []byte {
+	head := bytes.TrimSuffix(params, []byte("}"))
+	head = bytes.TrimRight(head, spaces)
+	dst = append(dst, head...)
+	if len(head) > len("{") {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"_meta":{`...)
+	dst = append(dst, edit.Add...)
+	dst = append(dst, '}')
+	return append(dst, params[len(head):]...)
+}
+
+// appendParams appends params with meta edited, which is an object, or null
+// and to be made one.
+func (edit *MetaEdit) appendParams(dst, params, meta []byte) ([]byte, error) {
 	at := indexView(params, meta)
 	if at < 0 {
-		return dst, errNotInParams
+		return dst, shapeError("_meta must be a view into the params it is given with")
 	}
-	start := len(dst)
-	out := append(dst, params[:at]...)
-	out, emptied, err := edit.appendMeta(out, meta)
-	if err != nil {
+	out, rest := append(dst, params[:at]...), params[at+len(meta):]
+	if isNull(meta) {
+		out = append(out, '{')
+		out = append(out, edit.Add...)
+		out = append(out, '}')
+		return append(out, rest...), nil
+	}
+	c := cutter{dst: out, src: meta}
+	if err := edit.change(&c); err != nil {
 		return dst, err
 	}
-	rest := params[at+len(meta):]
-	if emptied {
-		out, rest = withoutMember(out[:start+at], rest)
+	if c.kept == 0 && c.cut > 0 {
+		out, rest = withoutMember(out, len(dst), rest)
+	} else {
+		out = c.rest()
 	}
 	return append(out, rest...), nil
 }
 
-const errNotInParams = shapeError("_meta must be a part of the params it is given with")
-
-// withoutMember takes the last member's name, which has no value yet, from the
-// end of head, an object's beginning. With it goes one comma, of head or of
-// rest.
-func withoutMember(head, rest []byte) (h, r []byte) {
-	head = bytes.TrimRight(head, spaces+":")
-	head = head[:bytes.LastIndexByte(head[:len(head)-1], '"')] // no name spelled _meta has a quote in it
-	if before := bytes.TrimRight(head, spaces); before[len(before)-1] == ',' {
-		return before[:len(before)-1], rest
+// change tells c what becomes of the members it has, and of those to add.
+func (edit *MetaEdit) change(c *cutter) error {
+	w := walk(c.src)
+	w.enter('{')
+	c.enter(w.at)
+	var known Meta
+	for w.next() {
+		member := known.member(w.name)
+		if member != nil && *member != nil {
+			return duplicate("_meta", string(w.name))
+		}
+		switch {
+		case member == nil:
+			c.keep(w.nameAt, w.at)
+			continue
+		case member == &known.ProgressToken:
+			c.keep(w.nameAt, w.at)
+			if edit.ProgressToken != nil {
+				c.replace(w.valueAt, w.at, edit.ProgressToken)
+			}
+		case edit.DropModern:
+			c.drop(w.nameAt, w.at)
+		default:
+			c.keep(w.nameAt, w.at)
+		}
+		*member = w.value
 	}
-	if after, ok := bytes.CutPrefix(bytes.TrimLeft(rest, spaces), []byte(",")); ok {
+	if w.bad {
+		return w.failure()
+	}
+	for add := walk(edit.Add); add.next(); {
+		if !edit.keeps(c.src, add.name) {
+			c.add(add.src[add.nameAt:add.at])
+		}
+	}
+	return nil
+}
+
+// keeps reports whether meta has a member of that name which the edit does
+// not remove.
+func (edit *MetaEdit) keeps(meta, name []byte) bool {
+	var m Meta
+	if known := m.member(name); edit.DropModern && known != nil && known != &m.ProgressToken {
+		return false
+	}
+	w := walk(meta)
+	w.enter('{')
+	for w.next() {
+		if bytes.Equal(w.name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutMember takes the name of a member and the colon behind it from the
+// end of out, where an object begins at start. The value is not there yet.
+// With the name goes one comma, if there is one: that before the name or that
+// behind the value, where rest goes on.
+func withoutMember(out []byte, start int, rest []byte) (head, tail []byte) {
+	object := bytes.TrimRight(out[start:], spaces+":")
+	object = bytes.TrimSuffix(object, []byte(`"`))
+	name := bytes.LastIndexByte(object, '"') // no spelling of _meta has a quote
+	head = out[:start+max(name, 0)]
+	before := bytes.TrimRight(head[start:], spaces)
+	if bytes.HasSuffix(before, []byte(",")) {
+		return head[:start+len(before)-len(",")], rest
+	}
+	after, comma := bytes.CutPrefix(bytes.TrimLeft(rest, spaces), []byte(","))
+	if comma {
 		return head, bytes.TrimLeft(after, spaces)
 	}
 	return head, rest
 }
 
-const spaces = " \t\r\n"
-
 // indexView returns where in b its view v begins, or -1 if it is none.
 func indexView(b, v []byte) int {
-	const enough = 32 // to be rare in b; that it is the view shows by its address
+	const enough = 32 // bytes to be rare in b by; the address decides
 	sample := v[:min(len(v), enough)]
 	for at := 0; ; at++ {
 		i := bytes.Index(b[at:], sample)
@@ -119,99 +178,8 @@ func indexView(b, v []byte) int {
 			return -1
 		}
 		at += i
-		if &b[at] == &v[0] {
-			if len(b)-at < len(v) {
-				return -1
-			}
+		if &b[at] == &v[0] && len(b)-at >= len(v) {
 			return at
 		}
 	}
-}
-
-// appendMeta appends meta, edited. emptied says that it lost its last member.
-func (edit *MetaEdit) appendMeta(dst, meta []byte) (out []byte, emptied bool, err error) {
-	if isNull(meta) {
-		out, err = edit.appendFresh(dst, `{`, `}`)
-		return out, false, err
-	}
-	s, err := scan(meta)
-	if err != nil {
-		return dst, false, err
-	}
-	defer s.release()
-	if err := s.object("_meta"); err != nil {
-		return dst, false, err
-	}
-	c := cutter{dst: dst, src: meta}
-	c.enter(s.offset())
-	var known Meta
-	for s.next() {
-		end := s.offset()
-		member := known.member(s.name)
-		if member != nil {
-			s.take(member)
-		}
-		switch {
-		case member == nil:
-			c.keep(s.nameAt, end)
-		case member != &known.ProgressToken && edit.DropModern:
-			c.drop(s.nameAt, end)
-		default:
-			c.keep(s.nameAt, end)
-			if member == &known.ProgressToken && edit.ProgressToken != nil {
-				c.replace(end-len(s.value), end, edit.ProgressToken)
-			}
-		}
-	}
-	if err := s.finish("_meta"); err != nil {
-		return dst, false, err
-	}
-	if err := edit.addTo(&c); err != nil {
-		return dst, false, err
-	}
-	return c.rest(), c.kept == 0 && c.cut > 0, nil
-}
-
-// addTo adds what edit.Add has and c's object has not, or has no longer.
-func (edit *MetaEdit) addTo(c *cutter) error {
-	if len(edit.Add) == 0 {
-		return nil
-	}
-	add, err := scanMembers(edit.Add)
-	if err != nil {
-		return err
-	}
-	defer add.release()
-	for add.next() {
-		there, err := edit.keeps(c.src, add.name)
-		if err != nil {
-			return err
-		}
-		if !there {
-			c.add(add.src[add.nameAt:add.offset()])
-		}
-	}
-	return add.finish("what is added to _meta")
-}
-
-// keeps reports whether meta has a member of that name which the edit leaves
-// there.
-func (edit *MetaEdit) keeps(meta, name []byte) (bool, error) {
-	var m Meta
-	if member := m.member(name); edit.DropModern && member != nil && member != &m.ProgressToken {
-		return false, nil
-	}
-	s, err := scan(meta)
-	if err != nil {
-		return false, err
-	}
-	defer s.release()
-	if err := s.object("_meta"); err != nil {
-		return false, err
-	}
-	there := false
-	for s.next() {
-		there = there || bytes.Equal(s.name, name)
-	}
-	return there, s.finish("_meta")
 }

@@ -6,6 +6,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// patches are changes of a result.
+type patches struct {
+	found
+	all [resultMembers]patch
+	n   int
+}
+
+// patch says that src[from:to] becomes another value: that of a member to be
+// added there, if there is a name.
+type patch struct {
+	from, to int
+	name     string
+	first    bool // no member is before the added one
+	value    value
+}
+
 // value is JSON to be written.
 type value struct {
 	before string
@@ -24,20 +40,9 @@ func (v *value) append(dst []byte) []byte {
 	return append(dst, v.after...)
 }
 
-// patches collects what changes in a result.
-type patches struct {
-	r   *scannedResult
-	all [resultMembers]patch
-	n   int
-}
-
-// patch says that src[from:to] becomes another value. With a name that is
-// added as a member, and to is from.
-type patch struct {
-	from, to int
-	name     string
-	first    bool // no member is before the one added
-	value    value
+// text is content that says as text what a structuredContent does.
+func text(structured []byte) value {
+	return value{before: `[{"type":"text","text":`, with: structured, quoted: true, after: `}]`}
 }
 
 func (p *patches) put(q patch) {
@@ -45,23 +50,24 @@ func (p *patches) put(q patch) {
 	p.n++
 }
 
-// set gives a value to a top-level member that is absent or null.
+// set gives a value to a member that is absent or null.
 func (p *patches) set(member int, name string, v value) {
-	if end := p.r.ends[member]; end > 0 {
-		p.put(patch{from: end - len("null"), to: end, value: v})
+	if at := p.at[member]; at > 0 {
+		p.put(patch{from: at, to: at + len(*p.member(member)), value: v})
 		return
 	}
-	p.put(patch{from: p.r.last, to: p.r.last, name: name, first: p.r.none, value: v})
-	p.r.none = false
+	p.put(patch{from: p.last, to: p.last, name: name, first: p.empty, value: v})
+	p.empty = false
 }
 
-func (p *patches) append(dst, src []byte) []byte {
+// append appends the result, patched.
+func (p *patches) append(dst []byte) []byte {
 	all := p.all[:p.n]
 	slices.SortStableFunc(all, func(a, b patch) int { return a.from - b.from })
 	at := 0
 	for i := range all {
 		q := &all[i]
-		dst = append(dst, src[at:q.from]...)
+		dst = append(dst, p.src[at:q.from]...)
 		if q.name != "" {
 			if !q.first {
 				dst = append(dst, ',')
@@ -73,12 +79,5 @@ func (p *patches) append(dst, src []byte) []byte {
 		dst = q.value.append(dst)
 		at = q.to
 	}
-	return append(dst, src[at:]...)
+	return append(dst, p.src[at:]...)
 }
-
-// text is content that has a structuredContent as text.
-func text(structured []byte) value {
-	return value{before: `[{"type":"text","text":`, with: structured, quoted: true, after: `}]`}
-}
-
-func absent(value []byte) bool { return value == nil || isNull(value) }

@@ -2,13 +2,12 @@ package codec
 
 import "errors"
 
-// ErrInputRequired is the failure of handing a client of a revision with
-// sessions a result that asks for more input, which only the stateless
-// revision has.
-var ErrInputRequired = errors.New("the result asks the client for more input, which it could give only in revision 2026-07-28")
+// ErrInputRequired is the failure of a result that asks the client for more
+// input, which clients of revisions with sessions cannot be asked for so.
+var ErrInputRequired = errors.New("the result asks the client for more input, which it can give only in revision 2026-07-28 or later")
 
-// ResultShape is what decides how a result can be handed on: top-level members
-// as raw views, of any type, nil where absent.
+// ResultShape is what decides how a result is handed on: members of its top
+// level, as raw views of any type, nil where absent.
 type ResultShape struct {
 	ResultType []byte // a string or null
 	TTL        []byte // ttlMs
@@ -21,101 +20,125 @@ type ResultShape struct {
 	InputRequired bool // resultType is "input_required"
 }
 
-// ParseResult looks at a result's top level. It fails if result is no object,
-// has a member twice that ResultShape names, or a resultType that is neither a
-// string nor null.
+// ParseResult looks at the top level of a result, whose syntax must have been
+// checked, as DecodeAnswer does: it is not checked again. It fails if result
+// is no object, has a member twice that ResultShape names, or has a resultType
+// that is neither a string nor null.
 func ParseResult(result []byte) (ResultShape, error) {
-	s, err := scan(result)
-	if err != nil {
-		return ResultShape{}, err
-	}
-	defer s.release()
-	r, err := s.result()
-	if err != nil {
+	r := found{src: result}
+	if err := r.read(resultMembers); err != nil {
 		return ResultShape{}, err
 	}
 	return r.ResultShape, nil
 }
 
-// scannedResult is a ResultShape with where its members are.
-type scannedResult struct {
-	ResultShape
-	ends [resultMembers]int // of the members' values
-	last int                // end of the last member, or of the opening brace
-	none bool               // it has no members
-
-	structuredAt   int // where structuredContent's name begins
-	structuredFrom int // the end of the member before it, or 0 for none
-	structuredTo   int // where the name of the member behind it begins, or 0 for none
-}
-
-// The members of ResultShape, as indexes.
+// The members of ResultShape, as indexes. Those that matter to clients of all
+// revisions come first.
 const (
 	memberResultType = iota
+	memberContent
+	memberStructured
 	memberTTL
 	memberCacheScope
 	memberMeta
-	memberContent
-	memberStructured
+
 	resultMembers
 )
 
-func (r *scannedResult) member(name []byte) (member *[]byte, end *int) {
-	switch string(name) {
-	case "resultType":
-		return &r.ResultType, &r.ends[memberResultType]
-	case "ttlMs":
-		return &r.TTL, &r.ends[memberTTL]
-	case "cacheScope":
-		return &r.CacheScope, &r.ends[memberCacheScope]
-	case "_meta":
-		return &r.Meta, &r.ends[memberMeta]
-	case "content":
-		return &r.Content, &r.ends[memberContent]
-	case "structuredContent":
-		return &r.Structured, &r.ends[memberStructured]
-	}
-	return nil, nil
+// found is a ResultShape with where its members are.
+type found struct {
+	ResultShape
+	src   []byte
+	at    [resultMembers]int // where the members' values begin; 0 for none
+	last  int                // where the last member ends, or the opening brace
+	empty bool               // there are no members
+
+	structured cutting
 }
 
-func (s *scanner) result() (r scannedResult, err error) {
-	if err := s.object("result"); err != nil {
-		return r, err
+// cutting is what goes with a member that is cut out.
+type cutting struct {
+	name      int // where its name begins
+	last      int // where the member before it ends; 0 if there is none
+	nextBegin int // where the member behind it begins; 0 if there is none
+}
+
+func (r *found) index(name []byte) int {
+	switch string(name) {
+	case "resultType":
+		return memberResultType
+	case "content":
+		return memberContent
+	case "structuredContent":
+		return memberStructured
+	case "ttlMs":
+		return memberTTL
+	case "cacheScope":
+		return memberCacheScope
+	case "_meta":
+		return memberMeta
 	}
-	r.last, r.none = s.offset(), true
-	for s.next() {
-		if r.structuredAt > 0 && r.structuredTo == 0 {
-			r.structuredTo = s.nameAt
+	return -1
+}
+
+func (r *found) member(index int) *[]byte {
+	switch index {
+	case memberResultType:
+		return &r.ResultType
+	case memberContent:
+		return &r.Content
+	case memberStructured:
+		return &r.Structured
+	case memberTTL:
+		return &r.TTL
+	case memberCacheScope:
+		return &r.CacheScope
+	}
+	return &r.Meta
+}
+
+// read finds the members in src. The first so many of them must not be there
+// twice.
+func (r *found) read(once int) error {
+	w := walk(r.src)
+	if !w.enter('{') {
+		return shapeError("result must be an object")
+	}
+	r.last, r.empty = w.at, true
+	for w.next() {
+		if r.structured.name > 0 && r.structured.nextBegin == 0 {
+			r.structured.nextBegin = w.nameAt
 		}
-		member, end := r.member(s.name)
-		if member == &r.Structured {
-			r.structuredAt = s.nameAt
-			if !r.none {
-				r.structuredFrom = r.last
+		if i := r.index(w.name); i >= 0 {
+			if r.at[i] > 0 && i < once {
+				return duplicate("result", string(w.name))
+			}
+			*r.member(i), r.at[i] = w.value, w.valueAt
+			if i == memberStructured {
+				r.structured = cutting{name: w.nameAt, last: r.last}
+				if r.empty {
+					r.structured.last = 0
+				}
 			}
 		}
-		r.last, r.none = s.offset(), false
-		if member != nil {
-			s.take(member)
-			*end = r.last
-		}
+		r.last, r.empty = w.at, false
 	}
-	if err := s.finish("result"); err != nil {
-		return r, err
+	if w.bad {
+		return w.failure()
 	}
-	return r, r.judge()
+	return r.judge(&w)
 }
 
 // judge sets what the resultType says.
-func (r *ResultShape) judge() error {
+func (r *found) judge(w *walker) error {
 	switch {
-	case r.ResultType == nil || isNull(r.ResultType):
+	case absent(r.ResultType):
 		r.Complete = true
 		return nil
 	case !isString(r.ResultType):
 		return shapeError("resultType must be a string")
 	}
-	switch string(unquote(r.ResultType)) {
+	switch string(w.text(r.ResultType)) {
 	case "complete":
 		r.Complete = true
 	case "input_required":
@@ -123,3 +146,6 @@ func (r *ResultShape) judge() error {
 	}
 	return nil
 }
+
+// absent also takes null for absence.
+func absent(value []byte) bool { return value == nil || isNull(value) }

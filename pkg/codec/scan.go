@@ -24,7 +24,7 @@ type scanner struct {
 	twice       []byte   // the first name of which take was given a second value
 	err         error    // why next stopped early
 	names       [][]byte // those kept for duplicateName
-	own         []byte   // src, where scanMembers made it
+	envelope    envelope // what readEnvelope found; here, to keep the callers' stacks small
 }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
@@ -48,30 +48,10 @@ func scan(b []byte) (*scanner, error) {
 		return nil, &SyntaxError{Offset: invalidUTF8At(b), Err: errInvalidUTF8}
 	}
 	s := scanners.Get().(*scanner)
-	s.begin(b)
-	return s, nil
-}
-
-// scanMembers begins to read members that have no braces around them, and
-// has entered their object. The views are good until the release.
-func scanMembers(members []byte) (*scanner, error) {
-	if !utf8.Valid(members) {
-		return nil, &SyntaxError{Offset: invalidUTF8At(members), Err: errInvalidUTF8}
-	}
-	s := scanners.Get().(*scanner)
-	s.own = append(append(append(s.own[:0], '{'), members...), '}')
-	s.begin(s.own)
-	if err := s.object("value"); err != nil {
-		s.release()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *scanner) begin(b []byte) {
 	s.src = b
 	s.buf = *bytes.NewBuffer(b)
 	s.dec.Reset(&s.buf, decodeOptions...)
+	return s, nil
 }
 
 func invalidUTF8At(b []byte) int64 {
@@ -85,22 +65,16 @@ func invalidUTF8At(b []byte) int64 {
 	return int64(len(b))
 }
 
-// What a pooled scanner keeps room for: so many names, and bytes of its own.
-const (
-	namesKept = 64
-	ownKept   = 4096
-)
+const namesKept = 64
 
 // release returns s to the pool, without the bytes it read.
 func (s *scanner) release() {
 	s.buf = bytes.Buffer{}
 	s.dec.Reset(&s.buf)
 	s.src, s.name, s.value, s.twice, s.err = nil, nil, nil, nil, nil
+	s.envelope = envelope{}
 	if cap(s.names) > namesKept {
 		s.names = nil
-	}
-	if cap(s.own) > ownKept {
-		s.own = nil
 	}
 	clear(s.names)
 	s.names = s.names[:0]
