@@ -42,6 +42,9 @@ func TestAWrongFlagIsOneLineThatNamesFlagAndValue(t *testing.T) {
 		"session-ttl zero":        {[]string{"--session-ttl", "0s"}, []string{"--session-ttl", `"0s"`}},
 		"stream-stall no unit":    {[]string{"--stream-stall", "30"}, []string{"--stream-stall", `"30"`}},
 		"sse-keepalive zero":      {[]string{"--sse-keepalive", "0s"}, []string{"--sse-keepalive", `"0s"`}},
+		"sse-after a word":        {[]string{"--sse-after", "late"}, []string{"--sse-after", `"late"`, "never"}},
+		"sse-after negative":      {[]string{"--sse-after=-1s"}, []string{"--sse-after", `"-1s"`}},
+		"far-side unknown":        {[]string{"--far-side", "2027-01-01"}, []string{"--far-side", `"2027-01-01"`, "2024-11-05", "2026-07-28"}},
 		"container-idle short":    {[]string{"--container-idle", "1ms"}, []string{"--container-idle", `"1ms"`, "0"}},
 		"container-idle negative": {[]string{"--container-idle=-1s"}, []string{"--container-idle", `"-1s"`}},
 		"ping zero":               {[]string{"--ping", "0s"}, []string{"--ping", `"0s"`}},
@@ -77,6 +80,8 @@ func TestAWrongVariableIsOneLineThatNamesItAndItsValue(t *testing.T) {
 		"GATEWAY_SESSION_TTL":      {"long", "--session-ttl"},
 		"GATEWAY_STREAM_STALL":     {"1ns", "--stream-stall"},
 		"GATEWAY_SSE_KEEPALIVE":    {"x", "--sse-keepalive"},
+		"GATEWAY_SSE_AFTER":        {"x", "--sse-after"},
+		"GATEWAY_FAR_SIDE":         {"x", "--far-side"},
 		"GATEWAY_PING":             {"x", "--ping"},
 		"GATEWAY_CONTAINER_IDLE":   {"x", "--container-idle"},
 		"GATEWAY_ALLOW_ORIGIN":     {"https://a.example,b", "--allow-origin"},
@@ -114,7 +119,7 @@ func TestEveryServeFlagHasAVariableOfItsName(t *testing.T) {
 			t.Errorf("--%s has no variable %s in:\n%s", name, variable, stdout)
 		}
 	}
-	if flags < 15 {
+	if flags < 17 {
 		t.Errorf("found %d flags in:\n%s", flags, stdout)
 	}
 }

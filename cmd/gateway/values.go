@@ -10,19 +10,19 @@ import (
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
-// reaskAfter is a duration or "never" (mux.Never).
-type reaskAfter time.Duration
+// orNever is a duration or "never" (mux.Never).
+type orNever time.Duration
 
-func (r *reaskAfter) UnmarshalText(text []byte) error {
+func (r *orNever) UnmarshalText(text []byte) error {
 	if string(text) == "never" {
-		*r = reaskAfter(mux.Never)
+		*r = orNever(mux.Never)
 		return nil
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
 		return fmt.Errorf("%q is none of: a duration such as 1s or 500ms, 0 (at once), never", text)
 	}
-	*r = reaskAfter(d)
+	*r = orNever(d)
 	return nil
 }
 

@@ -22,15 +22,15 @@ func TestSizesAreBytesWithBinaryUnits(t *testing.T) {
 	}
 }
 
-func TestReaskAfterIsADurationOrNever(t *testing.T) {
+func TestWhatMayNeverBeIsADurationOrNever(t *testing.T) {
 	for text, want := range map[string]time.Duration{"0": 0, "0s": 0, "1s": time.Second, "1m30s": 90 * time.Second, "never": mux.Never} {
-		var got reaskAfter
+		var got orNever
 		if err := got.UnmarshalText([]byte(text)); err != nil || time.Duration(got) != want {
 			t.Errorf("%q = %d, %v; want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "Never", "1", "-1ns", "1 s"} {
-		if err := new(reaskAfter).UnmarshalText([]byte(text)); err == nil {
+		if err := new(orNever).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/inside"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
@@ -50,6 +52,13 @@ type Config struct {
 	StreamStall time.Duration
 	// SSEKeepAlive is the time between comments on a quiet event stream.
 	SSEKeepAlive time.Duration
+	// SSEAfter is how long a request waits for its response in JSON before that becomes an event stream, which it does at
+	// once where there is progress; 0 is at once, mux.Never always JSON and no progress.
+	SSEAfter time.Duration
+
+	// FarSide is the MCP revision of what is behind the provider's server, which decides what it is told of the stateless
+	// one: one of inside.FarSides, or "" for any revision with sessions.
+	FarSide string
 
 	// Version and Revision name this build, to clients and in metrics.
 	Version, Revision string
@@ -70,6 +79,7 @@ func Default() Config {
 		SessionTTL:    24 * time.Hour,
 		StreamStall:   30 * time.Second,
 		SSEKeepAlive:  15 * time.Second,
+		SSEAfter:      5 * time.Second,
 	}
 }
 
@@ -91,6 +101,12 @@ func (c *Config) Validate() error {
 	}
 	if c.ReaskAfter < 0 && c.ReaskAfter != mux.Never {
 		return &ConfigError{Flag: "--reask-after", Value: c.ReaskAfter.String(), Problem: "is negative: use a duration, 0 for at once, or never"}
+	}
+	if c.SSEAfter < 0 && c.SSEAfter != mux.Never {
+		return &ConfigError{Flag: "--sse-after", Value: c.SSEAfter.String(), Problem: "is negative: use a duration, 0 for at once, or never"}
+	}
+	if c.FarSide != "" && !slices.Contains(inside.FarSides(), c.FarSide) {
+		return &ConfigError{Flag: "--far-side", Value: c.FarSide, Problem: "is no revision that is served: there are " + strings.Join(inside.FarSides(), ", ")}
 	}
 	if c.MaxMessage < minMessage || c.MaxMessage > maxMessage {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),

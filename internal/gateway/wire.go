@@ -34,7 +34,7 @@ func (g *Gateway) wire() error {
 		Revision: g.config.Revision,
 		Refusals: map[string][]string{outside.Listener: outside.Reasons(), inside.Listener: inside.Reasons()},
 		Paths:    paths(),
-		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress},
+		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
 		Panics:   panics,
 		Mux:      func() mux.Stats { return g.mux.Stats() },
 		Streams:  streams,
@@ -65,6 +65,8 @@ func (g *Gateway) wire() error {
 		Faces:       faces,
 		MaxBody:     g.config.MaxMessage,
 		KeepAlive:   g.config.SSEKeepAlive,
+		SSEAfter:    g.config.SSEAfter,
+		FarSide:     g.config.FarSide,
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -52,16 +51,28 @@ func TestAllocationsPerRequest(t *testing.T) {
 	defer claim.Detach()
 	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(`{"content":[]}`))})
 	token, _ := w.faces.mint("c1", newest)
+	session := []string{"Mcp-Session-Id: " + token, "MCP-Protocol-Version: 2025-11-25"}
+	stateless := func(method string, more ...string) []string {
+		return append(more, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
+	}
 	for _, c := range []struct {
-		name, body, want string
-		most             float64
+		name       string
+		head       []string
+		body, want string
+		most       float64
 	}{
-		{"ping", pingBody, `{"jsonrpc":"2.0","id":7,"result":{}}`, 1},
+		{"ping", session, pingBody, `{"jsonrpc":"2.0","id":7,"result":{}}`, 1},
 		// The container's name, the call's key, mux's ask and path, and the channel's row.
-		{"call", callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
+		{"call", session, callBody, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, 6},
+		{"modern templates", stateless("resources/templates/list"),
+			`{"jsonrpc":"2.0","id":7,"method":"resources/templates/list","params":{` + modernKey + `}}`,
+			`{"jsonrpc":"2.0","id":7,"result":` + string(w.handler.ours.templates) + `}`, 1},
+		{"modern call", stateless("tools/call", "Mcp-Name: t"),
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernKey + `,"name":"t"}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
 	} {
 		client := w.offline()
-		head := []byte(postHead("/containers/c1/mcp", token, "MCP-Protocol-Version: 2025-11-25", fmt.Sprintf("Content-Length: %d", len(c.body))))
+		head := []byte(postHead("/containers/c1/mcp", "", append(c.head, fmt.Sprintf("Content-Length: %d", len(c.body)))...))
 		var got []byte
 		n := testing.AllocsPerRun(1000, func() {
 			x := client.request(head, c.body)
@@ -76,6 +87,47 @@ func TestAllocationsPerRequest(t *testing.T) {
 		if n > c.most {
 			t.Errorf("%s: %v allocations, want at most %v", c.name, n, c.most)
 		}
+	}
+}
+
+// TestAllocationsPerCallWithProgress holds what a call costs that asks for
+// progress, and each notification of it: the event.
+func TestAllocationsPerCallWithProgress(t *testing.T) {
+	w := newWorld(t)
+	claim, err := w.mux.Claim("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Detach()
+	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(emptyContent))})
+	token, _ := w.faces.mint("c1", newest)
+	client, body := w.offline(), progressCall("1", "5")
+	head := []byte(postHead("/containers/c1/mcp", token, fmt.Sprintf("Content-Length: %d", len(body))))
+	n := testing.AllocsPerRun(1000, func() {
+		x := client.request(head, body)
+		w.handler.serve(x)
+		x.release()
+	})
+	// Besides those of a call its token there and here, the listener and its row, and the queue and its channel.
+	if t.Logf("a call: %v allocations", n); n > 14 {
+		t.Errorf("a call: %v allocations, want at most 14", n)
+	}
+
+	face := w.mux.Lookup("c1").Sink().(*Face)
+	l := newQueue().listener([]byte("7"), []byte(`"mine"`))
+	face.tokens.listen(l)
+	progress, err := codec.ParseNotification([]byte(progressOf("7", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = testing.AllocsPerRun(1000, func() {
+		face.Notify(progress)
+		if l.queue.take() == nil {
+			t.Error("nothing was queued")
+		}
+	})
+	if t.Logf("a notification: %v allocations", n); n > 3 {
+		t.Errorf("a notification: %v allocations, want at most 3", n)
 	}
 }
 
@@ -107,10 +159,9 @@ func TestNotificationIsEncodedOnce(t *testing.T) {
 // of waiting.
 func TestWaitingLooksForTheClientWithoutAllocating(t *testing.T) {
 	w := newWorld(t)
-	conn := sock.Wrap(w.raw(""))
-	c := takeCall(nil, conn)
-	defer c.release()
-	if got := testing.AllocsPerRun(100, func() { c.Gone(); c.timer.Reset(time.Hour) }); got > 0 {
+	r := w.reply(sock.Wrap(w.raw("")))
+	defer r.release()
+	if got := testing.AllocsPerRun(100, func() { r.lookAt = r.began; r.tick(r.began); r.timer.Reset(r.next().Sub(r.began)) }); got > 0 {
 		t.Errorf("%v allocations per look", got)
 	}
 }

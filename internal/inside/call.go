@@ -7,13 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
-// callKey names a call in flight. Ids are unique within a session only: two
-// clients that both use 1 never meet.
+// callKey names a call of a session in flight. Ids are unique within a session
+// only: two clients that both use 1 never meet.
 type callKey struct {
 	session sessionID
 	id      string
@@ -41,54 +43,66 @@ const (
 	callLeft                    // its client's connection ended (protocol A10)
 )
 
-// How often a waiting call looks whether its client is still there: soon at
-// first, then half as often each time. Nothing tells us, as nobody reads.
-const (
-	firstLook     = 50 * time.Millisecond
-	departurePoll = time.Second
-)
+// news is what a call has to say to its reply: once that it is settled, unless
+// that was ruled out, and at most once that it need not wait any longer.
+type news struct {
+	call *call
+	why  ending
+}
+
+// newsPerCall is for how much of it there has to be room, so that nobody waits.
+const newsPerCall = 2
 
 // call is one request that waits for its answer; it is the mux.Caller. Its
-// request's goroutine owns it, except that Settle writes out and outcome before
-// it signals done, and touches nothing after.
+// reply's goroutine owns it, but for what is said of Settle and of tell.
 type call struct {
-	done  chan struct{} // of capacity 1
-	told  chan ending   // of capacity 1; sent under Face.mu while the call is entered
-	timer *time.Timer
+	handler *Handler
+	reply   *reply
+	asking  *asking // borrowed, as what is in it
+	key     callKey // of a legacy call
+	slot    int     // whose response it is, in the reply
+	ask     *mux.Ask
+	began   time.Time
+
+	payload  *codec.Buffer // that the ask borrows; nil where it is a view of the request
+	listener *listener     // that hears its progress; nil if it wants none
 
 	// client is the connection that waits; nil while the call is in the pool.
 	// Anybody may look at it: who asks too late asks about another request, and
 	// the answer is of no use to it, but never of harm.
 	client atomic.Pointer[sock.Conn]
 
-	id      []byte        // the request's, borrowed
-	out     *codec.Buffer // the response's body, once settled; for the exchange to take
+	entered bool // in its Face
+	settled bool // the reply knows that it is
+	over    bool // it waits no longer
+	told    bool // guarded by Face.mu
+
+	// Settle writes these, says so, and touches nothing after.
+	out     *codec.Buffer // the response; nil if there is none
+	status  int
 	outcome mux.Outcome
 }
 
-var idleCalls = sync.Pool{New: func() any {
-	c := &call{done: make(chan struct{}, 1), told: make(chan ending, 1), timer: time.NewTimer(time.Hour)}
-	c.timer.Stop()
-	return c
-}}
+var idleCalls = sync.Pool{New: func() any { return new(call) }}
 
-func takeCall(id []byte, client *sock.Conn) *call {
+func takeCall(r *reply, a *asking) *call {
 	c := idleCalls.Get().(*call)
-	c.id = id
-	c.client.Store(client)
+	c.handler, c.reply, c.asking = r.handler, r, a
+	c.client.Store(r.x.client.conn)
 	return c
 }
 
 // release gives the call back. It must be out of its Face, and Settle must have
-// signalled or be ruled out.
+// said so or be ruled out.
 func (c *call) release() {
-	select {
-	case <-c.told:
-	default:
-	}
-	c.timer.Stop()
 	c.client.Store(nil)
-	c.id = nil
+	if c.out != nil {
+		c.out.Release()
+	}
+	c.handler, c.reply, c.asking, c.key = nil, nil, nil, callKey{}
+	c.ask, c.payload, c.listener, c.out = nil, nil, nil, nil
+	c.slot, c.status, c.outcome = 0, 0, 0
+	c.entered, c.settled, c.over, c.told = false, false, false, false
 	idleCalls.Put(c)
 }
 
@@ -98,62 +112,61 @@ func (c *call) Gone() bool {
 	return client != nil && client.Departed()
 }
 
-// tell says that the call need not wait any longer. The first one counts.
+// tell says that the call need not wait any longer. The first one counts. It is
+// for who holds Face.mu, while the call is entered.
 func (c *call) tell(why ending) {
-	select {
-	case c.told <- why:
-	default:
+	if c.told {
+		return
 	}
+	c.told = true
+	c.reply.news <- news{c, why}
+	c.reply.hurry()
 }
 
 // Settle implements mux.Caller: it splices the response together while the
-// answer is ours to read.
+// answer is ours to read. Where that panics, the client is told all the same.
 func (c *call) Settle(s mux.Settlement) {
-	switch {
-	case s.Outcome != mux.Answered:
-		fault := faultOf(s)
-		c.out = errorResponse(c.id, fault.Append(nil))
-	case s.Answer.Tag == codec.TagError:
-		c.out = errorResponse(c.id, s.Answer.Body)
-	default:
-		c.out = resultResponse(c.id, s.Answer.Body)
-	}
 	c.outcome = s.Outcome
-	c.done <- struct{}{}
+	defer func() { c.reply.news <- news{c, callSettled} }()
+	c.out, c.status = c.handler.rendered(c.asking, s)
 }
 
-// wait waits until the ask has ended for its client, however long that takes.
-func (c *call) wait(ask *mux.Ask) ending {
-	look := firstLook
-	c.timer.Reset(look)
-	for {
-		select {
-		case <-c.done:
-			return callSettled
-		case why := <-c.told:
-			return c.abandon(ask, why)
-		case <-c.timer.C:
-			if c.Gone() {
-				return c.abandon(ask, callLeft)
-			}
-			look = min(2*look, departurePoll)
-			c.timer.Reset(look)
-		}
-	}
-}
-
-// abandon leaves the ask behind, unless it is being settled at this moment.
-func (c *call) abandon(ask *mux.Ask, why ending) ending {
-	gone, outcome := false, mux.Left
-	if why == callCancelled {
-		gone, outcome = ask.Cancel(), mux.Cancelled
+// abandon leaves the ask behind. It reports false if that is being settled at
+// this moment: then there will be news of it.
+func (c *call) abandon(why ending) bool {
+	var gone bool
+	outcome := mux.Left
+	// Of the stateless revision, the closed stream is the cancellation.
+	if why == callCancelled || c.asking.era == modern {
+		gone, outcome = c.ask.Cancel(), mux.Cancelled
 	} else {
-		gone = ask.Leave()
+		gone = c.ask.Leave()
 	}
-	if !gone {
-		<-c.done
-		return callSettled
+	if gone {
+		c.outcome = outcome
 	}
-	c.outcome = outcome
-	return why
+	return gone
+}
+
+// conclude makes the response of a call that is over. One that was cancelled has
+// none.
+func (c *call) conclude(why ending) {
+	data := faultData{Reason: c.outcome.String()}
+	switch {
+	case why == callCancelled:
+		return
+	case why == callEnded:
+		c.fail(fault("the session was ended while this request waited for its answer", data))
+	case why == callLeft: // it may have ended its half only, and read on
+		c.fail(fault("the client ended its connection while this request waited for its answer", data))
+	case c.out == nil: // Settle panicked
+		c.fail(fault("the gateway failed on the answer to this request: its log says why", data))
+	}
+}
+
+func (c *call) fail(e codec.Error) {
+	if c.out != nil {
+		c.out.Release()
+	}
+	c.out, c.status = errorResponse(c.asking.message.ID, e.Append(nil)), fasthttp.StatusOK
 }

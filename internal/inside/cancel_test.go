@@ -183,31 +183,39 @@ func TestCallOfASessionThatEndsMeanwhile(t *testing.T) {
 // is being written: the call must not be reused before that is done.
 func TestCancelDuringTheAnswerWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := mux.New(mux.Config{ReaskAfter: mux.Never})
-		m.Stop()
-		settled := m.Container("c1").Ask(codec.ListTools, nil, &call{done: make(chan struct{}, 1)})
-		c := &call{done: make(chan struct{}, 1)}
-		left := make(chan ending, 1)
-		go func() { left <- c.abandon(settled, callCancelled) }()
+		w := newDeafWorld(t)
+		defer w.stop()
+		w.mux.Stop()
+		r := w.reply(nil)
+		c := r.dummy()
+		c.ask = r.container.Ask(codec.ListTools, nil, w.reply(nil).dummy()) // is settled
+		c.tell(callCancelled)
+		waited := make(chan struct{})
+		go func() { defer close(waited); r.wait() }()
 		synctest.Wait()
 		select {
-		case <-left:
+		case <-waited:
 			t.Fatal("did not wait for the answer")
 		default:
 		}
-		c.done <- struct{}{}
-		if how := <-left; how != callSettled {
-			t.Errorf("ended with %v, want %v", how, callSettled)
+		c.Settle(mux.Settlement{Outcome: mux.NotServed})
+		<-waited
+		if c.outcome != mux.NotServed || r.outs[0] == nil {
+			t.Errorf("ended with %v, want %v", c.outcome, mux.NotServed)
 		}
 	})
 }
 
 // TestLateCancelDoesNotReachTheNextCall cancels a call that has its answer already.
 func TestLateCancelDoesNotReachTheNextCall(t *testing.T) {
-	c := takeCall(nil, nil)
+	w := newWorld(t)
+	r := w.handler.takeReply(w.exchange(nil), w.mux.Container("c1"))
+	c := r.dummy()
+	c.over = true
 	c.tell(callCancelled)
-	c.release()
-	if len(c.told) != 0 {
+	r.done = true
+	r.release()
+	if len(r.news) != 0 || c.told {
 		t.Error("the next call that uses it is told of the cancel")
 	}
 }

@@ -160,10 +160,14 @@ type pending struct {
 
 // start sends a message without waiting for the response.
 func (s *mcpSession) start(body string, changes ...func(*http.Request)) *pending {
+	return s.startRequest(s.request(body, changes...))
+}
+
+func (s *mcpSession) startRequest(r *http.Request) *pending {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.w.t.Cleanup(cancel)
 	p := &pending{t: s.w.t, got: make(chan response, 1), failed: make(chan error, 1), leave: cancel}
-	r := s.request(body, changes...).WithContext(ctx)
+	r = r.WithContext(ctx)
 	go func() {
 		resp, err := s.http.Do(r)
 		if err != nil {

@@ -79,21 +79,21 @@ func TestCallMakesWayForOneThatComesBack(t *testing.T) {
 	_, s := w.faces.mint("c1", newest)
 	face := w.mux.Container("c1").Sink().(*Face)
 	key := keyOf(s.id, []byte("1"))
-	old, fresh := takeCall(nil, departed(t)), takeCall(nil, nil)
+	old, fresh := w.reply(departed(t)).dummy(), w.reply(nil).dummy()
 	for _, c := range []*call{old, fresh} {
 		if refused := face.begin(key, c); refused != "" {
 			t.Fatal(refused)
 		}
 	}
-	if why := <-old.told; why != callLeft {
-		t.Errorf("the old call was told %v, want %v", why, callLeft)
+	if n := <-old.reply.news; n != (news{old, callLeft}) {
+		t.Errorf("the old call was told %v, want %v", n.why, callLeft)
 	}
 	face.finish(key, old)
 	face.cancel(key)
-	if why := <-fresh.told; why != callCancelled {
-		t.Errorf("the new call was told %v, want %v", why, callCancelled)
+	if n := <-fresh.reply.news; n != (news{fresh, callCancelled}) {
+		t.Errorf("the new call was told %v, want %v", n.why, callCancelled)
 	}
-	if refused := face.begin(key, takeCall(nil, nil)); refused != ReasonDuplicateID {
+	if refused := face.begin(key, w.reply(nil).dummy()); refused != ReasonDuplicateID {
 		t.Errorf("refused with %q, want %q", refused, ReasonDuplicateID)
 	}
 	face.finish(key, fresh)
@@ -102,8 +102,9 @@ func TestCallMakesWayForOneThatComesBack(t *testing.T) {
 // TestGoneMayBeAskedAtAnyTime asks calls whether they are gone while they go
 // through the pool, as a mux may that is late.
 func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
-	gone := departed(t)
-	c := takeCall(nil, gone)
+	w := newWorld(t)
+	r := w.reply(departed(t))
+	c := takeCall(r, &asking{})
 	if !c.Gone() {
 		t.Error("a departed client is not gone")
 	}
@@ -119,7 +120,7 @@ func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
 		}
 	})
 	for range 1000 {
-		c := takeCall(nil, gone)
+		c := takeCall(r, &asking{})
 		calls <- c
 		c.release()
 	}
@@ -193,19 +194,25 @@ func TestA10_DepartureOfAYoungCallIsNoticedSooner(t *testing.T) {
 	gone := departed(t)
 	for _, c := range []struct{ after, most time.Duration }{{0, firstLook}, {time.Hour, departurePoll}} {
 		synctest.Test(t, func(t *testing.T) {
-			made := &call{done: make(chan struct{}, 1), told: make(chan ending, 1), timer: time.NewTimer(time.Hour)}
-			ask := mux.New(mux.Config{ReaskAfter: mux.Never}).Container("c1").Ask(codec.ListTools, nil, made)
-			how := make(chan ending)
-			go func() { how <- made.wait(ask) }()
+			w := newDeafWorld(t, func(o *options) { o.sseAfter = Never })
+			defer w.stop()
+			r := w.reply(nil)
+			made := r.dummy()
+			made.ask = r.container.Ask(codec.ListTools, nil, made)
+			waited := make(chan struct{})
+			go func() { defer close(waited); r.wait() }()
 			<-time.After(c.after)
-			made.client.Store(gone)
+			synctest.Wait()
+			r.x.client.conn = gone
 			left := time.Now()
-			if got := <-how; got != callLeft {
-				t.Errorf("ended with %v, want %v", got, callLeft)
+			<-waited
+			if made.outcome != mux.Left || !r.x.spoilt {
+				t.Errorf("ended with %v, want %v", made.outcome, mux.Left)
 			}
 			if got := time.Since(left); got > c.most {
 				t.Errorf("noticed after %v, want at most %v", got, c.most)
 			}
+			r.release()
 		})
 	}
 	if firstLook > 100*time.Millisecond || departurePoll > time.Second {

@@ -14,15 +14,17 @@ import (
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
-// events is the event stream of one session: the connection of a GET. It is the stream.Conn of its own stream. Its one
-// goroutine only reads, and so sees the client leave.
+// events is one event stream: the connection of a GET, which is its session's, or
+// of a subscriptions/listen, which belongs to none. It is the stream.Conn of its
+// own stream. Its one goroutine only reads, and so sees the client leave.
 type events struct {
 	// Set before the stream opens.
-	handler   *Handler
-	container *mux.Container // entered
-	face      *Face
-	session   sessionID
-	conn      *sock.Conn
+	handler      *Handler
+	container    *mux.Container // entered
+	face         *Face
+	session      sessionID     // of a GET
+	subscription *subscription // of a subscriptions/listen; nil for a GET
+	conn         *sock.Conn
 
 	// stream is set under Face.opening.
 	stream *stream.Stream
@@ -46,39 +48,38 @@ var (
 
 // appendStreamHead appends the head of a response whose body is an event stream
 // without an end: it ends with the connection.
-func appendStreamHead(dst []byte) []byte {
+func appendStreamHead(dst, sharing []byte) []byte {
 	dst = append(dst, "HTTP/1.1 200 OK\r\nDate: "...)
 	dst = fasthttp.AppendHTTPDate(dst, time.Now())
-	return append(dst, "\r\nContent-Type: "+mediaStream+
-		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n\r\n"...)
+	dst = append(dst, "\r\nContent-Type: "+mediaStream+
+		"\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\nConnection: close\r\n"...)
+	return append(append(dst, sharing...), "\r\n"...)
 }
 
-// listening is what a connection needs to become a session's event stream.
+// listening is what a connection needs to become an event stream.
 type listening struct {
-	container *mux.Container // entered
-	session   session
+	container    *mux.Container // entered
+	session      session        // whose the stream is, or else
+	subscription *subscription  // what it was opened for
+	sharing      []byte         // lines of the response's head, see appendSharing
 }
 
 // listen serves a GET: the connection becomes the session's event stream. It
 // works from initialize on. A Last-Event-ID is ignored: nothing is replayed
 // (protocol N5).
 func (h *Handler) listen(x *exchange, container string) {
-	if data := judgeRevision(&x.request.Header); data != nil {
-		h.refuse(x, ReasonRevision, detail{data: data})
+	c, s, ok := h.admit(x, container)
+	if !ok {
 		return
 	}
-	c, s, refused := h.admit(x, container)
-	if refused != "" {
-		h.refuse(x, refused, detail{})
-		return
-	}
-	x.listens = &listening{container: c, session: s}
+	x.listens = &listening{container: c, session: s, sharing: h.appendSharing(nil, &x.request.Header)}
 }
 
 // stream opens the event stream on a connection that was handed over, which it
 // owns from here on, and exits the container when it ends.
 func (h *Handler) stream(conn *sock.Conn, l *listening) {
-	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id, conn: conn}
+	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id,
+		subscription: l.subscription, conn: conn}
 	h.running.Add(1) // the caller counts as well, until it returns
 	reading := false
 	defer func() {
@@ -89,11 +90,13 @@ func (h *Handler) stream(conn *sock.Conn, l *listening) {
 		}
 	}()
 	defer h.guardStream(conn)
-	e.head, e.beat.Beater = appendStreamHead(nil), e
+	e.head, e.beat.Beater = appendStreamHead(nil, l.sharing), e
 	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
-	if !e.face.open(e) {
+	if e.subscription != nil {
+		e.face.subscribe(e)
+	} else if !e.face.open(e) {
 		h.refuseStream(conn)
 		return
 	}

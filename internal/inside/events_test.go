@@ -317,7 +317,7 @@ func TestStreamOfASessionThatEndsMeanwhile(t *testing.T) {
 	c.Sink().(*Face).end(read)
 	server, client := net.Pipe()
 	defer client.Close()
-	go w.handler.stream(sock.Wrap(server), &listening{c, read})
+	go w.handler.stream(sock.Wrap(server), &listening{container: c, session: read})
 	body := readAll(t, client)
 	if !strings.HasPrefix(body, "HTTP/1.1 404 ") || !strings.HasSuffix(body, `"message":"Session not found"}}`) {
 		t.Errorf("got %q", body)

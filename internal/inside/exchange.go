@@ -14,12 +14,14 @@ type exchange struct {
 	client   *connection
 	request  fasthttp.Request
 	response fasthttp.Response
+	posting  posting // of a POST; what it borrows is in request and body
 
 	parsed bool          // request has its head
 	read   bool          // and nothing of its body is still to come
 	body   *codec.Buffer // that was read, or nil
 	out    *codec.Buffer // what the response's body is a view of, or nil
 
+	events  *eventBody // the response, where its head was sent already
 	spoilt  bool       // what arrives next is no request: the connection ends
 	listens *listening // the connection becomes an event stream, and there is no response
 }
@@ -39,7 +41,8 @@ func (x *exchange) release() {
 	if x.body != nil {
 		x.body.Release()
 	}
-	x.client, x.body, x.listens = nil, nil, nil
+	x.client, x.body, x.listens, x.events = nil, nil, nil, nil
+	x.posting = posting{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)
 }
@@ -72,6 +75,9 @@ var writers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
 // finish sends the response, and reports whether another request may follow.
 func (x *exchange) finish() (more bool) {
+	if x.events != nil {
+		return x.finishEvents()
+	}
 	c, head := x.client, &x.request.Header
 	length := head.ContentLength()
 	unread := !x.read && length != 0 && length != noBody
@@ -82,6 +88,9 @@ func (x *exchange) finish() (more bool) {
 	} else if !head.IsHTTP11() {
 		x.response.Header.Set(fasthttp.HeaderConnection, "keep-alive")
 	}
+	if x.parsed {
+		c.handler.share(head, &x.response.Header)
+	}
 	x.response.SkipBody = head.IsHead()
 	if x.write() != nil {
 		return false
@@ -90,6 +99,20 @@ func (x *exchange) finish() (more bool) {
 	case !last:
 		return !unread || x.discard(length)
 	case x.spoilt || unread || c.in != nil && c.in.Buffered() > 0:
+		c.farewell()
+	}
+	return false
+}
+
+// finishEvents is finish for a response that became an event stream.
+func (x *exchange) finishEvents() (more bool) {
+	c := x.client
+	switch more = x.events.end(); {
+	case x.events.broken:
+		return false
+	case more && !x.spoilt && !c.handler.stopped():
+		return true
+	case x.spoilt || c.in != nil && c.in.Buffered() > 0:
 		c.farewell()
 	}
 	return false

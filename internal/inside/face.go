@@ -2,18 +2,26 @@ package inside
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
 // Face is the side of one container that its MCP clients see: their sessions,
-// calls in flight and event streams. It is the container's mux.Sink.
+// calls in flight, event streams and subscriptions. It is the container's mux.Sink.
 type Face struct {
 	// Set when made.
 	faces     *Faces
 	container string
-	hub       *stream.Hub
+	hub       *stream.Hub // of the sessions' streams
+
+	// subscriptions is nil until there is one. Notify reads it without a lock; it
+	// is set under mu.
+	subscriptions atomic.Pointer[subscriptions]
+
+	// tokens are the progress tokens of its calls.
+	tokens tokens
 
 	// opening makes one change of streams at a time, the closing of a stream
 	// included, which mu is not held for.
@@ -34,18 +42,22 @@ const methodProgress = "notifications/progress"
 const eventOverhead = 32
 
 // Notify sends a notification to every session that has a stream open (protocol
-// N7). It is encoded once, whatever their number, into bytes that all streams
-// share.
+// N7), encoded once, whatever their number, into bytes that all streams share,
+// and to the subscriptions that asked for it. Progress is for the one request
+// that asked for it.
 func (f *Face) Notify(n codec.Notification) {
 	if string(n.Method) == methodProgress {
-		f.faces.observer.Unheard(UnheardProgress)
+		f.progress(n)
 		return
 	}
-	if f.hub.Streams() == 0 {
-		f.faces.observer.Unheard(UnheardNoStream)
-		return
+	heard := 0
+	if f.hub.Streams() > 0 {
+		heard = f.hub.Publish(stream.Message{Bytes: notificationEvent(n), Key: stream.KeyOf(n)})
 	}
-	if f.hub.Publish(stream.Message{Bytes: notificationEvent(n), Key: stream.KeyOf(n)}) == 0 {
+	if subscribed := f.subscriptions.Load(); subscribed != nil {
+		heard += subscribed.publish(n)
+	}
+	if heard == 0 {
 		f.faces.observer.Unheard(UnheardNoStream)
 	}
 }
@@ -54,7 +66,12 @@ func notificationEvent(n codec.Notification) []byte {
 	envelope := codec.GetBuffer(len(n.Raw) + eventOverhead)
 	defer envelope.Release()
 	envelope.B = codec.AppendNotificationEnvelope(envelope.B, n)
-	return codec.AppendEvent(make([]byte, 0, len(envelope.B)+eventOverhead), envelope.B)
+	return eventOf(envelope.B)
+}
+
+// eventOf is a JSON-RPC message as an event with bytes of its own.
+func eventOf(message []byte) []byte {
+	return codec.AppendEvent(make([]byte, 0, len(message)+eventOverhead), message)
 }
 
 // live reports whether a session has neither ended nor expired.

@@ -58,6 +58,14 @@ func NewFaces(config FacesConfig) (*Faces, error) {
 	return f, nil
 }
 
+// stall is for how long a client may take nothing of an event stream.
+func (f *Faces) stall() time.Duration {
+	if f.stream.Stall == 0 {
+		return stream.DefaultStall
+	}
+	return f.stream.Stall
+}
+
 // New makes the Face of one container; it is a mux.Config.NewSink.
 func (f *Faces) New(container string) mux.Sink {
 	return &Face{faces: f, container: container, hub: stream.NewHub(f.stream)}

@@ -10,7 +10,7 @@ import (
 // faultData is what a client may read from the error of a call that got no
 // answer.
 type faultData struct {
-	Reason string `json:"reason"`          // the mux.Outcome's name
+	Reason string `json:"reason"`          // the mux.Outcome's name, or reasonInputRequired
 	Cause  string `json:"cause,omitempty"` // unreadable: what is wrong with the answer
 	Limit  int    `json:"limit,omitempty"` // too big: the limit in bytes
 }
@@ -44,6 +44,9 @@ func stoppedMessage(announced bool) string {
 	}
 	return "the gateway is shutting down: no server had heard of this request: it was not carried out, try again"
 }
+
+// reasonInputRequired is faultData's reason for a result that asks for more input.
+const reasonInputRequired = "input-required"
 
 func fault(message string, data faultData) codec.Error {
 	raw, err := json.Marshal(data)

@@ -61,7 +61,11 @@ func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 	} {
 		for _, verb := range []string{"POST", "GET", "DELETE"} {
 			r := do(t, newClient(t), s.request(pingBody, twice(c.name, c.first, c.second), method(verb)))
-			r.fails(400, codeTransport, "", "two "+c.name+" headers")
+			id := ""
+			if verb == "POST" && c.name != "Origin" {
+				id = "7"
+			}
+			r.fails(400, codeTransport, id, "two "+c.name+" headers")
 		}
 		if c.second == "nonsense" {
 			continue

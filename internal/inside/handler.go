@@ -26,6 +26,14 @@ type Config struct {
 	// KeepAlive is how often a comment goes out on an event stream, so that
 	// nothing between takes it for dead. Required.
 	KeepAlive time.Duration
+	// SSEAfter is how long a POST waits for a response in JSON. Then, or when
+	// there is progress, its response becomes an event stream. 0 is at once; Never
+	// keeps it JSON always, and nobody hears progress.
+	SSEAfter time.Duration
+	// FarSide is the revision of what is behind the provider's server: one of
+	// FarSides. A legacy one, or "", is not told of the stateless revision, and
+	// that one is told of it by every request.
+	FarSide string
 	// AllowOrigin lists the origins, such as https://example.com, whose pages
 	// may use the listener. LoopbackOrigins allows those of this machine, which
 	// is safe only while the listener is on loopback.
@@ -47,7 +55,9 @@ type Handler struct {
 	ring        *keepalive.Ring
 	origins     origin.Policy
 	pace        pace
+	stall       time.Duration // for how long a client may take nothing
 	initialized [len(revisions)][]byte
+	ours        modernResults
 	observer    Observer
 	log         *slog.Logger
 
@@ -71,7 +81,14 @@ func New(config Config) (*Handler, error) {
 	case config.KeepAlive <= 0:
 		return nil, errors.New("inside: the keep-alive period must be positive")
 	}
+	if err := checkFarSide(config.FarSide); err != nil {
+		return nil, err
+	}
 	initialized, err := initializeResults(config.Server)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := newModernResults(config.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +99,9 @@ func New(config Config) (*Handler, error) {
 		ring:        keepalive.NewRing(config.KeepAlive),
 		origins:     origin.New(config.AllowOrigin, config.LoopbackOrigins),
 		pace:        usualPace,
+		stall:       config.Faces.stall(),
 		initialized: initialized,
+		ours:        ours,
 		observer:    config.Observer,
 		log:         config.Logger,
 		listeners:   make(map[net.Listener]struct{}),
@@ -115,6 +134,8 @@ func (h *Handler) serve(x *exchange) {
 		h.post(x, container)
 	case fasthttp.MethodGet:
 		h.listen(x, container)
+	case fasthttp.MethodOptions:
+		h.preflight(x)
 	default: // DELETE: judge lets nothing else pass
 		h.end(x, container)
 	}
@@ -122,9 +143,8 @@ func (h *Handler) serve(x *exchange) {
 
 // end serves a DELETE: the client is done with its session.
 func (h *Handler) end(x *exchange, container string) {
-	c, s, refused := h.admit(x, container)
-	if refused != "" {
-		h.refuse(x, refused, detail{})
+	c, s, ok := h.admit(x, container)
+	if !ok {
 		return
 	}
 	defer c.Exit()

@@ -16,23 +16,27 @@ type listChanged struct {
 	ListChanged bool `json:"listChanged"`
 }
 
-// initializeResult is our half of the handshake. Capabilities are what some kind
-// of the protocol carries, and nothing else: clients use what is advertised.
+// capabilities are what some kind of the protocol carries, and nothing else:
+// clients use what is advertised.
+type capabilities struct {
+	Tools     listChanged `json:"tools"`
+	Resources listChanged `json:"resources"`
+}
+
+func ourCapabilities() capabilities {
+	return capabilities{Tools: listChanged{true}, Resources: listChanged{true}}
+}
+
+// initializeResult is our half of the handshake.
 type initializeResult struct {
-	ProtocolVersion string `json:"protocolVersion"`
-	Capabilities    struct {
-		Tools     listChanged `json:"tools"`
-		Resources listChanged `json:"resources"`
-	} `json:"capabilities"`
-	ServerInfo Implementation `json:"serverInfo"`
+	ProtocolVersion string         `json:"protocolVersion"`
+	Capabilities    capabilities   `json:"capabilities"`
+	ServerInfo      Implementation `json:"serverInfo"`
 }
 
 // initializeResults encodes the result for each revision.
 func initializeResults(server Implementation) (encoded [len(revisions)][]byte, err error) {
-	var result initializeResult
-	result.Capabilities.Tools.ListChanged = true
-	result.Capabilities.Resources.ListChanged = true
-	result.ServerInfo = server
+	result := initializeResult{Capabilities: ourCapabilities(), ServerInfo: server}
 	for i := range encoded {
 		result.ProtocolVersion = revisions[i]
 		if encoded[i], err = json.Marshal(result); err != nil {
@@ -44,7 +48,7 @@ func initializeResults(server Implementation) (encoded [len(revisions)][]byte, e
 
 // initialize starts a session. A session the request names is not looked at: a
 // client that begins anew may still send the one it lost.
-func (h *Handler) initialize(x *exchange, container string, m codec.Message) {
+func (h *Handler) initialize(x *exchange, container string, m *codec.Message) {
 	requested, ok := requestedRevision(m.Params)
 	if !ok {
 		h.fail(x, m.ID, codec.Error{Code: codeInvalidParams,

@@ -51,13 +51,26 @@ func TestInitializeIgnoresAStaleSession(t *testing.T) {
 	}
 }
 
-// TestProbeOfTheStatelessRevisionIsRefusedInAWayToFallBackFrom is what a client
-// of 2026-07-28 asks before it initializes.
-func TestProbeOfTheStatelessRevisionIsRefusedInAWayToFallBackFrom(t *testing.T) {
+// TestInitializeUnderAModernHeaderIsRefused has a header deny what the body asks for.
+func TestInitializeUnderAModernHeaderIsRefused(t *testing.T) {
 	w := newWorld(t)
-	body := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
-	r := do(t, newClient(t), w.post("/mcp", body, with("MCP-Protocol-Version", "2026-07-28"))).fails(400, -32022, "1", "2025-11-25")
-	if want := `"data":{"supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25"],"requested":"2026-07-28"}`; !strings.Contains(r.body, want) {
-		t.Errorf("got %s, want %s in it", r.body, want)
+	for _, version := range []string{"2026-07-28", "2099-01-01"} {
+		r := do(t, newClient(t), w.post("/mcp", initializeBody, with("MCP-Protocol-Version", version))).
+			fails(400, -32020, "0", "Header mismatch")
+		if r.header.Get("Mcp-Session-Id") != "" {
+			t.Error("it gave a session all the same")
+		}
 	}
+	do(t, newClient(t), w.post("/mcp", initializeBody, with("MCP-Protocol-Version", "1999-01-01"))).fails(400, -32022, "0", "2025-11-25")
+	do(t, newClient(t), w.post("/mcp", initializeBody, with("MCP-Protocol-Version", "2025-06-18"))).is(200, "")
+}
+
+// TestInitializedNeedNotArrive has a session work whose client never says
+// notifications/initialized.
+func TestInitializedNeedNotArrive(t *testing.T) {
+	w := newWorld(t)
+	s := w.connect("c1")
+	w.provide("c1").echo()
+	s.listen()
+	s.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).is(200, "")
 }

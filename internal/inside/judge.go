@@ -21,11 +21,10 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reas
 	if refused != "" {
 		return nil, refused, d
 	}
-	// What two parties may read differently is not read at all.
-	for _, name := range [...]string{fasthttp.HeaderOrigin, headerSession, headerRevision} {
-		if ambiguous(header.PeekAll(name)) {
-			return nil, ReasonMalformed, detail{cause: "there are two " + name + " headers that differ"}
-		}
+	// What two parties may read differently is not read at all. Session and
+	// revision are judged once it is known whether they mean something.
+	if ambiguous(header.PeekAll(fasthttp.HeaderOrigin)) {
+		return nil, ReasonMalformed, detail{cause: "there are two Origin headers that differ"}
 	}
 	if origin := header.Peek(fasthttp.HeaderOrigin); len(origin) > 0 && !h.origins.Allow(origin) {
 		return nil, ReasonOrigin, d
@@ -42,7 +41,7 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reas
 			return nil, ReasonAccept, d
 		}
 		return id, "", d
-	case fasthttp.MethodDelete:
+	case fasthttp.MethodDelete, fasthttp.MethodOptions:
 		return id, "", d
 	default:
 		return nil, ReasonMethod, d

@@ -31,8 +31,8 @@ func TestLogOfRefusals(t *testing.T) {
 		send func(w *world, s *mcpSession)
 		want string
 	}{
-		"version": {func(w *world, s *mcpSession) { s.send(pingBody, with("MCP-Protocol-Version", "2026-07-28")) },
-			`{"level":"DEBUG","listener":"inside","method":"POST","path":"/containers/c1/mcp","reason":"protocol-version","status":400,"version":"2026-07-28"}`},
+		"version": {func(w *world, s *mcpSession) { s.send(pingBody, with("MCP-Protocol-Version", "1999-01-01")) },
+			`{"level":"DEBUG","listener":"inside","method":"POST","path":"/containers/c1/mcp","reason":"protocol-version","status":400,"version":"1999-01-01"}`},
 		"path": {func(w *world, s *mcpSession) {
 			do(w.t, s.http, w.post("/nowhere?token=secret", "", with("Mcp-Session-Id", s.token)))
 		}, `{"level":"DEBUG","listener":"inside","method":"POST","path":"/nowhere","reason":"unknown-path","status":404}`},
@@ -44,7 +44,7 @@ func TestLogOfRefusals(t *testing.T) {
 			_ = conn.Close()
 		}, `{"cause":"malformed mime header: missing colon","level":"DEBUG","listener":"inside","reason":"malformed","status":400}`},
 		"batch": {func(w *world, s *mcpSession) { s.send(`["secret"]`) },
-			`{"cause":"it is a batch; send its messages one by one","level":"DEBUG","listener":"inside","method":"POST","path":"/containers/c1/mcp","reason":"not-a-message","status":400}`},
+			`{"cause":"it is a batch, which 2025-11-25 does not have; send its messages one by one","level":"DEBUG","listener":"inside","method":"POST","path":"/containers/c1/mcp","reason":"not-a-message","status":400}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log lockedBuffer

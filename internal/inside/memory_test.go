@@ -48,9 +48,21 @@ func goMemory() (heap, stacks int64) {
 	return int64(m.HeapAlloc), int64(m.StackInuse)
 }
 
+// streamRequest asks for an event stream.
+type streamRequest func(w *world, container string) string
+
+func streamOfSession(w *world, container string) string {
+	token, _ := w.faces.mint(container, newest)
+	return getHead("/containers/"+container+"/mcp", token)
+}
+
+func streamOfSubscription(_ *world, container string) string {
+	return strings.Replace(subscribeRequest(`"listen:0"`, toolsTopic), "/c1/", "/"+container+"/", 1)
+}
+
 // idleStreams opens a stream in each of n containers, and has each hear one
 // notification and one comment.
-func (w *world) idleStreams(prefix string, n int) (descriptors []int) {
+func (w *world) idleStreams(request streamRequest, prefix string, n int) (descriptors []int) {
 	w.t.Helper()
 	change, err := codec.ParseNotification([]byte(toolsChanged))
 	if err != nil {
@@ -60,8 +72,7 @@ func (w *world) idleStreams(prefix string, n int) (descriptors []int) {
 	name := func(i int) string { return fmt.Sprintf("%s-%d", prefix, i) }
 	descriptors = make([]int, n)
 	for i := range n {
-		token, _ := w.faces.mint(name(i), newest)
-		descriptors[i] = w.descriptor(getHead("/containers/"+name(i)+"/mcp", token))
+		descriptors[i] = w.descriptor(request(w, name(i)))
 	}
 	await(w.t, "all streams", func() bool { return w.streams.Streams.Load() == open+int64(n) })
 	buffer := make([]byte, 4096)
@@ -70,6 +81,11 @@ func (w *world) idleStreams(prefix string, n int) (descriptors []int) {
 		face.Notify(change)
 		for _, e := range face.streams {
 			e.Beat(time.Now())
+		}
+		if subscribed := face.subscriptions.Load(); subscribed != nil {
+			for _, e := range *subscribed.open.Load() {
+				e.Beat(time.Now())
+			}
 		}
 		var got []byte
 		for !bytes.HasSuffix(got, keepAliveComment.Bytes) {
@@ -84,11 +100,17 @@ func (w *world) idleStreams(prefix string, n int) (descriptors []int) {
 }
 
 func TestMemoryOfAnIdleStream(t *testing.T) {
+	for name, request := range map[string]streamRequest{"session": streamOfSession, "subscription": streamOfSubscription} {
+		t.Run(name, func(t *testing.T) { measureIdleStreams(t, request) })
+	}
+}
+
+func measureIdleStreams(t *testing.T, request streamRequest) {
 	const n = 2000
 	w := newWorld(t)
-	descriptors := w.idleStreams("first", 100)
+	descriptors := w.idleStreams(request, "first", 100)
 	heapBefore, stacksBefore := goMemory()
-	descriptors = append(descriptors, w.idleStreams("measured", n)...)
+	descriptors = append(descriptors, w.idleStreams(request, "measured", n)...)
 	defer func() {
 		for _, fd := range descriptors {
 			_ = unix.Close(fd)

@@ -17,8 +17,9 @@ const (
 
 // Why a notification reached nobody, for Observer.Unheard.
 const (
-	UnheardNoStream = "no-stream" // no session of the container has a stream open
-	UnheardProgress = "progress"  // progress is for the request that asked for it alone (protocol N7)
+	UnheardNoStream = "no-stream" // no session of the container has a stream open, and no subscription asked for it
+	UnheardProgress = "progress"  // no request waits that asked for this progress (protocol N7)
+	UnheardFull     = "full"      // more progress than its client reads, or than may wait for it
 )
 
 // Observer hears what is counted. Its methods must not block, and are called

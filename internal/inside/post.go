@@ -1,7 +1,6 @@
 package inside
 
 import (
-	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -16,6 +15,11 @@ const (
 	methodPing       = "ping"
 	methodTemplates  = "resources/templates/list"
 	methodCancelled  = "notifications/cancelled"
+	methodDiscover   = "server/discover"
+	methodListen     = "subscriptions/listen"
+	methodCall       = "tools/call"
+	methodRead       = "resources/read"
+	methodPrompt     = "prompts/get"
 )
 
 var (
@@ -28,183 +32,244 @@ var (
 // than that is needed to tell, and for the refusal to echo its id.
 const maxUnadmitted = 64 << 10
 
-// post serves one JSON-RPC message to a container.
+// posting is what a POST is judged by. It is kept in the exchange: on the stack it
+// would make a waiting call dearer.
+type posting struct {
+	container string
+	stated    stated
+	sender    session
+	noSession Reason // why sender is none; in the legacy era it has to be one
+
+	// Of the body, once it is read.
+	asking        // its message, and _meta as far as that can be read
+	metaErr error // why it cannot
+}
+
+// mostBody is the most that is read of the body.
+func (p *posting) mostBody(limit int) int {
+	switch {
+	case p.stated.differ || !p.stated.served():
+	case p.noSession == "" || string(p.stated.name) == modernRevision:
+		return limit
+	}
+	return min(limit, maxUnadmitted)
+}
+
+// post serves one JSON-RPC message to a container, or a batch of them. Its steps
+// return before the next begins, so that a call waits on a small stack.
 func (h *Handler) post(x *exchange, container string) {
-	revision := judgeRevision(&x.request.Header)
-	s, noSession := h.session(&x.request.Header, container)
-	most := h.cfg.MaxBody
-	if revision != nil || noSession != "" {
-		most = min(most, maxUnadmitted)
-	}
-	if refused, cause := x.readBody(most); refused != "" {
-		h.refuseUnread(x, refused, cause, revision, noSession)
+	p := &x.posting
+	p.container = container
+	if !h.receive(x) {
 		return
 	}
-	m, err := codec.ParseMessage(x.text())
-	if err != nil {
-		h.refuseBody(x, err)
+	if err := p.parse(x.text()); err != nil {
+		h.postOther(x, err)
 		return
 	}
-	if revision != nil {
-		d := refusalID(ReasonRevision, m)
-		d.data = revision
-		h.refuse(x, ReasonRevision, d)
-		return
+	if p.classify(); p.era == modern {
+		h.modern(x)
+	} else {
+		h.legacy(x)
 	}
-	if m.Form == codec.FormRequest && string(m.Method) == methodInitialize {
-		h.initialize(x, container, m)
-		return
+}
+
+// receive reads the body of a POST, or answers it and returns false.
+func (h *Handler) receive(x *exchange) bool {
+	p := &x.posting
+	p.stated = statedRevision(&x.request.Header)
+	p.sender, p.noSession = h.session(&x.request.Header, p.container)
+	refused, cause := x.readBody(p.mostBody(h.cfg.MaxBody))
+	if refused != "" {
+		h.refuseUnread(x, refused, cause)
 	}
-	if noSession != "" {
-		h.refuse(x, noSession, refusalID(noSession, m))
-		return
+	return refused == ""
+}
+
+// parse parses the body of a POST.
+func (p *posting) parse(body []byte) (err error) {
+	p.message, err = codec.ParseMessage(body)
+	return err
+}
+
+// classify tells whose the message is.
+func (p *posting) classify() {
+	p.meta, p.metaErr = metaOf(&p.message)
+	p.era = eraOf(p)
+}
+
+// metaOf reads the _meta of a message's params; a null is none.
+func metaOf(m *codec.Message) (codec.Meta, error) {
+	if string(m.Meta) == "null" {
+		return codec.Meta{}, nil
 	}
-	c := h.enter(container, s)
-	if c == nil { // it ended while the body arrived
-		h.refuse(x, ReasonUnknownSession, detail{})
-		return
-	}
-	defer c.Exit()
-	switch m.Form {
-	case codec.FormRequest:
-		h.request(x, c, s, m)
-	case codec.FormNotification:
-		if string(m.Method) == methodCancelled {
-			cancelled(c.Sink().(*Face), s, m.Params)
-		}
-		x.response.SetStatusCode(fasthttp.StatusAccepted)
-	default: // a response: nothing asks clients anything yet
-		x.response.SetStatusCode(fasthttp.StatusAccepted)
+	return codec.ParseMeta(m.Meta)
+}
+
+// postOther serves a body that is not one message, which may be a batch.
+func (h *Handler) postOther(x *exchange, err error) {
+	var invalid *codec.InvalidError
+	switch {
+	case !errors.As(err, &invalid):
+		h.refuse(x, ReasonNotJSON, detail{cause: err.Error()})
+	case invalid.Batch:
+		h.array(x)
+	default:
+		h.refuse(x, ReasonNotMessage, detail{id: invalid.ID, cause: invalid.Reason})
 	}
 }
 
 // refuseUnread answers a request whose body was not read to its end.
-func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string, revision []byte, noSession Reason) {
-	switch {
-	case refused != ReasonTooBig:
+func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
+	p := &x.posting
+	if refused != ReasonTooBig {
 		h.refuse(x, refused, detail{cause: cause})
-	case revision != nil:
-		h.refuse(x, ReasonRevision, detail{data: revision})
-	case noSession != "":
-		h.refuse(x, noSession, detail{})
-	default:
-		h.refuse(x, ReasonTooBig, h.limit())
-	}
-}
-
-// refuseBody answers a body that holds no message.
-func (h *Handler) refuseBody(x *exchange, err error) {
-	var invalid *codec.InvalidError
-	if errors.As(err, &invalid) {
-		h.refuse(x, ReasonNotMessage, detail{id: invalid.ID, cause: invalid.Reason})
 		return
 	}
-	h.refuse(x, ReasonNotJSON, detail{cause: err.Error()})
-}
-
-// refusalID echoes a refused request's id, except where the session is unknown:
-// clients recognize a lost session by an error without one.
-func refusalID(reason Reason, m codec.Message) detail {
-	if reason == ReasonUnknownSession || m.Form != codec.FormRequest {
-		return detail{}
+	if why, d := p.stated.judge(); why != "" {
+		h.refuse(x, why, d)
+		return
 	}
-	return detail{id: m.ID}
+	if p.noSession != "" && !p.stated.modern() {
+		h.refuse(x, p.noSession, detailOf(p.noSession))
+		return
+	}
+	h.refuse(x, ReasonTooBig, h.limit())
 }
 
-// judgeRevision refuses a request whose MCP-Protocol-Version we do not serve:
-// it returns the error's data then, from which a client can choose another. One
-// that differs from what was negotiated is accepted, and so is none.
-func judgeRevision(header *fasthttp.RequestHeader) (data []byte) {
-	name := header.Peek(headerRevision)
-	if len(name) == 0 {
+// legacy serves a message of the legacy era.
+func (h *Handler) legacy(x *exchange) {
+	c := h.admitLegacy(x)
+	if c == nil {
+		return
+	}
+	defer c.Exit()
+	if x.posting.message.Form == codec.FormRequest {
+		h.request(x, c)
+		return
+	}
+	if x.posting.message.Form == codec.FormNotification {
+		h.note(&x.posting, c)
+	}
+	// A response means nothing: nobody asks clients anything yet.
+	x.response.SetStatusCode(fasthttp.StatusAccepted)
+}
+
+// admitLegacy enters the container of a message of a session; or it answers it,
+// and returns nil.
+func (h *Handler) admitLegacy(x *exchange) *mux.Container {
+	p := &x.posting
+	m := &p.message
+	begins := m.Form == codec.FormRequest && string(m.Method) == methodInitialize
+	if begins && p.stated.modern() {
+		h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID,
+			cause: "initialize begins a session, which the revision in " + headerRevision + " does not have"})
 		return nil
 	}
-	if _, known := parseRevision(string(name)); known {
+	if refused, d := p.stated.judge(); refused != "" {
+		h.refuseMessage(x, refused, d)
 		return nil
 	}
-	data, err := json.Marshal(struct {
-		Supported []string `json:"supported"`
-		Requested string   `json:"requested"`
-	}{revisions[:], string(name)})
-	if err != nil {
-		return []byte("{}")
-	}
-	return data
-}
-
-// session is the session of a request, if it is still good.
-func (h *Handler) session(header *fasthttp.RequestHeader, container string) (s session, refused Reason) {
-	token := header.Peek(headerSession)
-	if len(token) == 0 {
-		return session{}, ReasonNoSession
-	}
-	s, ok := h.faces.verify(container, token)
-	if !ok || !h.live(container, s) {
-		return session{}, ReasonUnknownSession
-	}
-	return s, ""
-}
-
-// enter enters the container of a session that was good, which begins if it must
-// (protocol G5); the caller has to exit it. It returns nil if the session was
-// ended just now.
-func (h *Handler) enter(container string, s session) *mux.Container {
-	c, admitted := h.mux.Enter(container), false
-	defer func() {
-		if !admitted {
-			c.Exit()
-		}
-	}()
-	if admitted = c.Sink().(*Face).admit(s); !admitted {
+	if begins {
+		h.initialize(x, p.container, m)
 		return nil
+	}
+	return h.enterPosting(x)
+}
+
+// note takes in a notification of a client, which is for nobody but us.
+func (h *Handler) note(p *posting, c *mux.Container) {
+	if string(p.message.Method) == methodCancelled {
+		cancelled(c.Sink().(*Face), p.sender, p.message.Params)
+	}
+}
+
+// enterPosting enters the container of a POST that needs a session, or answers it
+// if it has none.
+func (h *Handler) enterPosting(x *exchange) *mux.Container {
+	p := &x.posting
+	if p.noSession != "" {
+		h.refuseMessage(x, p.noSession, detailOf(p.noSession))
+		return nil
+	}
+	c := h.enter(p.container, p.sender)
+	if c == nil { // it ended while the body arrived
+		h.refuse(x, ReasonUnknownSession, detail{})
 	}
 	return c
 }
 
-// admit finds the session of a request and enters its container. A session that
-// is no good leaves no trace.
-func (h *Handler) admit(x *exchange, container string) (*mux.Container, session, Reason) {
-	s, refused := h.session(&x.request.Header, container)
-	if refused != "" {
-		return nil, session{}, refused
+// refuseMessage refuses a message and echoes its id, except where the session is
+// unknown: clients recognize a lost session by an error without one.
+func (h *Handler) refuseMessage(x *exchange, refused Reason, d detail) {
+	if m := &x.posting.message; refused != ReasonUnknownSession && m.Form == codec.FormRequest {
+		d.id = m.ID
 	}
-	c := h.enter(container, s)
-	if c == nil {
-		return nil, session{}, ReasonUnknownSession
-	}
-	return c, s, ""
+	h.refuse(x, refused, d)
 }
 
-// live reports whether a session is still good. Its container need not be there.
-func (h *Handler) live(container string, s session) bool {
-	if c := h.mux.Lookup(container); c != nil {
-		return c.Sink().(*Face).live(s)
+// request answers a request that nothing speaks against.
+func (h *Handler) request(x *exchange, c *mux.Container) {
+	a := &x.posting.asking
+	if out, status, ok := h.local(a.era, &a.message); ok {
+		h.reply(x, out, status)
+		return
 	}
-	return h.faces.live(s)
+	a.kind, _ = codec.KindOfMethod(a.message.Method)
+	if a.era == legacy {
+		a.session = x.posting.sender.id
+	}
+	h.relay(x, c, a)
 }
 
-// request answers a request of a session.
-func (h *Handler) request(x *exchange, c *mux.Container, s session, m codec.Message) {
+// local answers a request that needs no far side: one that is for us, and one
+// that nobody could serve. It reports false for one to relay.
+func (h *Handler) local(e era, m *codec.Message) (out *codec.Buffer, status int, ok bool) {
 	switch string(m.Method) {
 	case methodPing:
-		h.result(x, m.ID, emptyResult)
-		return
+		if e == legacy {
+			return resultResponse(m.ID, emptyResult), fasthttp.StatusOK, true
+		}
 	case methodTemplates:
-		h.result(x, m.ID, noTemplates)
-		return
+		if e == legacy {
+			return resultResponse(m.ID, noTemplates), fasthttp.StatusOK, true
+		}
+		return resultResponse(m.ID, h.ours.templates), fasthttp.StatusOK, true
+	case methodDiscover:
+		if e == modern {
+			return resultResponse(m.ID, h.ours.discovered), fasthttp.StatusOK, true
+		}
 	}
 	kind, served := codec.KindOfMethod(m.Method)
 	if !served {
-		h.fail(x, m.ID, codec.Error{Code: codeMethodNotFound,
-			Message: "Method not found: " + strconv.Quote(string(m.Method))})
-		return
+		return methodNotFound(m), statusOf(e, codeMethodNotFound), true
 	}
-	payload, err := kind.Payload(m.Params)
+	_, err := kind.Payload(m.Params)
+	if err == nil {
+		_, err = metaOf(m)
+	}
 	if err != nil {
-		h.fail(x, m.ID, codec.Error{Code: codeInvalidParams, Message: "Invalid params: " + err.Error()})
-		return
+		return failure(m.ID, codeInvalidParams, "Invalid params: "+err.Error()), fasthttp.StatusOK, true
 	}
-	h.relay(x, c, s, m.ID, kind, payload)
+	return nil, 0, false
+}
+
+func methodNotFound(m *codec.Message) *codec.Buffer {
+	return failure(m.ID, codeMethodNotFound, "Method not found: "+strconv.Quote(string(m.Method)))
+}
+
+// statusOf is the HTTP status of a response with an error. In the legacy era it
+// is 200: clients take any other for the end of the connection.
+func statusOf(e era, code int32) int {
+	if e == modern {
+		switch code {
+		case codeMethodNotFound:
+			return fasthttp.StatusNotFound
+		case codeMissingCapability:
+			return fasthttp.StatusBadRequest
+		}
+	}
+	return fasthttp.StatusOK
 }
 
 // cancelled ends the request that a notifications/cancelled names, if it is one
@@ -220,13 +285,18 @@ func cancelled(f *Face, s session, params []byte) {
 	f.cancel(keyOf(s.id, id))
 }
 
+// reply makes out, which it takes over, the JSON response to a request.
+func (h *Handler) reply(x *exchange, out *codec.Buffer, status int) {
+	x.response.SetStatusCode(status)
+	x.answer(mediaJSON, out)
+}
+
 // result answers a request with a result, raw JSON.
 func (h *Handler) result(x *exchange, id, result []byte) {
 	x.answer(mediaJSON, resultResponse(id, result))
 }
 
-// fail answers a request with an error. Its HTTP status is 200: clients take any
-// other for the end of the connection.
+// fail answers a request with an error on HTTP 200.
 func (h *Handler) fail(x *exchange, id []byte, e codec.Error) {
 	x.answer(mediaJSON, errorResponse(id, e.Append(nil)))
 }

@@ -34,6 +34,9 @@ type unserved chan struct{}
 
 func (u unserved) CloseUnserved() { close(u) }
 
+// Drained implements mux.Drainer: the mux hears of a notification as it is made.
+func (u unserved) Drained() bool { return true }
+
 func (w *world) provide(container string) *provider {
 	w.t.Helper()
 	p := &provider{t: w.t, mux: w.mux, container: container, asks: make(chan heard, 4096)}

@@ -27,6 +27,8 @@ const (
 	ReasonTooBig          Reason = "body-too-big"
 	ReasonNotJSON         Reason = "not-json"
 	ReasonNotMessage      Reason = "not-a-message"
+	ReasonRequestMeta     Reason = "request-meta"
+	ReasonHeaderMismatch  Reason = "header-mismatch"
 	ReasonRevision        Reason = "protocol-version"
 	ReasonNoSession       Reason = "no-session"
 	ReasonUnknownSession  Reason = "unknown-session"
@@ -44,6 +46,8 @@ const (
 	codeInternal           = -32603
 	codeTransport          = -32000 // HTTP that no JSON-RPC code fits
 	codeSessionNotFound    = -32001
+	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
 	codeUnsupportedVersion = -32022
 )
 
@@ -55,7 +59,7 @@ type refusal struct {
 	text   string
 }
 
-const allowedMethods = "GET, POST, DELETE"
+const allowedMethods = "GET, POST, DELETE, OPTIONS"
 
 var refusals = [...]refusal{
 	{ReasonMalformed, fasthttp.StatusBadRequest, codeTransport,
@@ -84,8 +88,12 @@ var refusals = [...]refusal{
 		"Parse error"},
 	{ReasonNotMessage, fasthttp.StatusBadRequest, codeInvalidRequest,
 		"Invalid Request"},
+	{ReasonRequestMeta, fasthttp.StatusBadRequest, codeInvalidParams,
+		"Invalid params"},
+	{ReasonHeaderMismatch, fasthttp.StatusBadRequest, codeHeaderMismatch,
+		"Header mismatch"},
 	{ReasonRevision, fasthttp.StatusBadRequest, codeUnsupportedVersion,
-		"Unsupported protocol version: supported are " + supportedRevisions()},
+		"Unsupported protocol version: supported are " + supportedText},
 	{ReasonNoSession, fasthttp.StatusBadRequest, codeInvalidRequest,
 		"Mcp-Session-Id is missing: send initialize first, and the session id of its response with every later request"},
 	// The very body that lets clients see a lost session: without the request's id.

@@ -3,66 +3,140 @@ package inside
 import (
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
-// relay asks the provider's server on behalf of a request, and waits for what
-// comes of it. The payload is a view of the request's body, which stays as it is
-// until relay returns.
-func (h *Handler) relay(x *exchange, c *mux.Container, s session, id []byte, kind codec.Kind, payload []byte) {
-	face := c.Sink().(*Face)
-	key := keyOf(s.id, id)
-	made := takeCall(id, x.client.conn)
-	if refused := face.begin(key, made); refused != "" {
-		made.release()
-		d := detail{}
-		if refused == ReasonDuplicateID {
-			d.id = id
-		}
-		h.refuse(x, refused, d)
-		return
-	}
-	var ask *mux.Ask
-	over := false
-	defer func() {
-		if over {
-			return
-		}
-		// A panic: nobody may read the request once we return.
-		face.finish(key, made)
-		if ask != nil && !ask.Leave() {
-			<-made.done
-		}
-	}()
-
-	began := time.Now()
-	ask = c.Ask(kind, payload, made)
-	how := made.wait(ask)
-	over = true
-	face.finish(key, made)
-	took := time.Since(began)
-	h.observer.Exchange(kind, made.outcome.String(), took)
-	h.logExchange(c.ID(), kind.Name(), made.outcome.String(), took)
-	h.conclude(x, made, how)
-	made.release()
+// asking is one request that goes to the provider's server. It is borrowed from
+// the body of the POST, which stays as it is until that is answered.
+type asking struct {
+	era     era
+	session sessionID // a legacy client's
+	kind    codec.Kind
+	message codec.Message
+	meta    codec.Meta // of message
 }
 
-// conclude answers a request whose ask has ended for it.
-func (h *Handler) conclude(x *exchange, c *call, how ending) {
-	switch how {
-	case callSettled:
-		x.answer(mediaJSON, c.out)
-		c.out = nil
-	case callEnded:
-		h.fail(x, c.id, fault("the session was ended while this request waited for its answer", faultData{Reason: c.outcome.String()}))
-	case callCancelled:
+// relay asks the provider's server on behalf of the one request of a POST, and
+// waits for what comes of it.
+func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
+	r := h.takeReply(x, c)
+	defer r.release()
+	refused, err := r.ask(a, 0)
+	r.wait()
+	switch out := r.outs[0]; {
+	case refused != "":
+		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
+	case err != nil:
+		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
+	case x.events != nil:
+	case out == nil:
 		// A cancelled request has no response: an event stream without an event
 		// says so. Clients take a 202 for a broken connection.
 		x.response.Header.SetContentType(mediaStream)
-	case callLeft:
-		// It may have ended its half only, and read on.
-		h.fail(x, c.id, fault("the client ended its connection while this request waited for its answer", faultData{Reason: c.outcome.String()}))
-		x.spoilt = true
+	default:
+		r.outs[0] = nil
+		h.reply(x, out, r.status)
+	}
+}
+
+// refusalDetail is what a request that may not be asked is told besides why.
+func refusalDetail(refused Reason, id []byte) detail {
+	if refused == ReasonUnknownSession {
+		return detail{}
+	}
+	return detail{id: id}
+}
+
+func invalidParams(err error) string { return "Invalid params: " + err.Error() }
+
+// ask makes one call of the reply, whose response becomes that of the slot. It
+// says why the call may not be made, or what is wrong with its params.
+func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
+	c := takeCall(r, a)
+	c.slot, c.began = slot, r.began
+	asked := false
+	defer func() {
+		if !asked {
+			r.part(c)
+			c.release()
+		}
+	}()
+	token := r.listen(c)
+	payload, buffer, err := r.handler.payload(a, token)
+	if err != nil {
+		return "", err
+	}
+	c.payload = buffer
+	if a.era == legacy {
+		c.key = keyOf(a.session, a.message.ID)
+		if refused = r.face.begin(c.key, c); refused != "" {
+			return refused, nil
+		}
+		c.entered = true
+	}
+	asked = true
+	r.calls = append(r.calls, c)
+	r.waiting++
+	c.ask = r.container.Ask(a.kind, payload, c)
+	return "", nil
+}
+
+// listen gives a call that wants progress its token on the wire, and has it hear
+// what comes for that. Where responses are always JSON nobody hears it.
+func (r *reply) listen(c *call) (wire []byte) {
+	token := c.asking.meta.ProgressToken
+	if !codec.IsProgressToken(token) {
+		return nil
+	}
+	wire = r.face.tokens.mint()
+	if r.handler.cfg.SSEAfter >= 0 {
+		if r.queue == nil {
+			r.queue = newQueue()
+		}
+		c.listener = r.queue.listener(wire, token)
+		r.face.tokens.listen(c.listener)
+	}
+	return wire
+}
+
+// deafen ends that.
+func (r *reply) deafen(c *call) {
+	if c.listener != nil {
+		r.face.tokens.forget(c.listener)
+		r.queue.leave(c.listener)
+		c.listener = nil
+	}
+}
+
+// finish is the end of a call for its client.
+func (r *reply) finish(c *call, why ending) {
+	c.over = true
+	r.waiting--
+	r.part(c)
+	took := time.Since(c.began)
+	r.handler.observer.Exchange(c.asking.kind, c.outcome.String(), took)
+	r.handler.logExchange(r.container.ID(), c.asking.kind.Name(), c.outcome.String(), took)
+	if why == callLeft {
+		r.x.spoilt = true
+	}
+	c.conclude(why)
+	r.status = c.status
+	r.put(c.slot, c.out)
+	c.out = nil
+}
+
+// part takes a call out of wherever it is known.
+func (r *reply) part(c *call) {
+	r.deafen(c)
+	if c.entered {
+		r.face.finish(c.key, c)
+		c.entered = false
+	}
+	if c.payload != nil {
+		c.payload.Release()
+		c.payload = nil
 	}
 }

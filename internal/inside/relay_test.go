@@ -55,7 +55,7 @@ func TestIDsAreKeptByteForByte(t *testing.T) {
 			is(200, `{"jsonrpc":"2.0","id":`+id+`,"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}`)
 		s.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`).is(200, `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`)
 		s.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"x"}`).fails(200, -32601, id, "")
-		s.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, with("MCP-Protocol-Version", "x")).fails(400, -32022, id, "")
+		s.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, with("MCP-Protocol-Version", "1999-01-01")).fails(400, -32022, id, "")
 	}
 }
 

@@ -13,6 +13,12 @@ func resultResponse(id, result []byte) *codec.Buffer {
 	return out
 }
 
+// failure is a response with an error of our own.
+func failure(id []byte, code int32, message string) *codec.Buffer {
+	e := codec.Error{Code: code, Message: message}
+	return errorResponse(id, e.Append(nil))
+}
+
 // errorResponse is a response with an error object, raw JSON.
 func errorResponse(id, object []byte) *codec.Buffer {
 	out := codec.GetBuffer(envelope + len(id) + len(object))

@@ -13,6 +13,7 @@ type roster struct {
 	conns   map[net.Conn]struct{}
 	streams events // sentinel of the ring of streams
 	closing bool
+	severed bool // and what still comes is cut
 }
 
 func (r *roster) init() {
@@ -44,6 +45,9 @@ func (r *roster) join(e *events) bool {
 	defer r.mu.Unlock()
 	e.prev, e.next = r.streams.prev, &r.streams
 	e.prev.next, e.next.prev = e, e
+	if r.severed {
+		_ = e.conn.Close()
+	}
 	return !r.closing
 }
 
@@ -73,11 +77,15 @@ func (r *roster) close() (open []*events) {
 	return open
 }
 
-// cut closes every connection that speaks HTTP.
+// cut closes every connection.
 func (r *roster) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.severed = true
 	for conn := range r.conns {
 		_ = conn.Close()
+	}
+	for e := r.streams.next; e != &r.streams; e = e.next {
+		_ = e.conn.Close() // it may still be waiting for its last message to be taken
 	}
 }

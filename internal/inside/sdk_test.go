@@ -24,10 +24,10 @@ func (w *world) sdkClient(ctx context.Context, path, revision string, options *m
 	return session
 }
 
-// TestOfficialClient has the SDK's client connect, with and without probing for
-// the stateless revision first, and make each exchange.
+// TestOfficialClient has the SDK's client begin a session of each revision, and
+// make each exchange.
 func TestOfficialClient(t *testing.T) {
-	for _, revision := range []string{"", "2025-11-25", "2025-06-18", "2025-03-26"} {
+	for _, revision := range []string{"2025-11-25", "2025-06-18", "2025-03-26"} {
 		t.Run("revision "+revision, func(t *testing.T) {
 			w := newWorld(t)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -37,12 +37,8 @@ func TestOfficialClient(t *testing.T) {
 			session := w.sdkClient(ctx, "/containers/c1/mcp", revision, &mcp.ClientOptions{
 				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { heard <- struct{}{} },
 			})
-			want := revision
-			if want == "" {
-				want = "2025-11-25"
-			}
-			if got := session.InitializeResult().ProtocolVersion; got != want {
-				t.Errorf("negotiated %s, want %s", got, want)
+			if got := session.InitializeResult().ProtocolVersion; got != revision {
+				t.Errorf("negotiated %s, want %s", got, revision)
 			}
 			if err := session.Ping(ctx, nil); err != nil {
 				t.Error(err)
@@ -103,7 +99,7 @@ func TestOfficialClientCancels(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p := w.provide("c1")
-	session := w.sdkClient(ctx, "/containers/c1/mcp", "", nil)
+	session := w.sdkClient(ctx, "/containers/c1/mcp", "2025-11-25", nil)
 	callCtx, cancelCall := context.WithCancel(ctx)
 	called := make(chan error, 1)
 	go func() {
@@ -135,7 +131,7 @@ func TestOfficialClientLosesItsSession(t *testing.T) {
 	w := newWorld(t, func(o *options) { o.ttl = time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	session := w.sdkClient(ctx, "/mcp", "", nil)
+	session := w.sdkClient(ctx, "/mcp", "2025-11-25", nil)
 	r := w.post("/mcp", "", method(http.MethodDelete), with("Mcp-Session-Id", session.ID()))
 	do(t, newClient(t), r).is(204, "")
 	if _, err := session.ListTools(ctx, nil); err == nil || !strings.Contains(err.Error(), mcp.ErrSessionMissing.Error()) {

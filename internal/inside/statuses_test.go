@@ -34,7 +34,8 @@ func TestRefusals(t *testing.T) {
 		{"origin", "/containers/c1/mcp", []func(*http.Request){with("Origin", "https://evil.example.com")}, 403, ReasonOrigin},
 		{"loopback origin, not allowed", "/containers/c1/mcp", []func(*http.Request){with("Origin", "http://localhost:1")}, 403, ReasonOrigin},
 		{"PUT", "/containers/c1/mcp", []func(*http.Request){method("PUT")}, 405, ReasonMethod},
-		{"OPTIONS", "/containers/c1/mcp", []func(*http.Request){method("OPTIONS")}, 405, ReasonMethod},
+		{"OPTIONS of a foreign page", "/containers/c1/mcp", []func(*http.Request){method("OPTIONS"), with("Origin", "https://evil.example.com")}, 403, ReasonOrigin},
+		{"OPTIONS of an unknown path", "/containers", []func(*http.Request){method("OPTIONS")}, 404, ReasonUnknownPath},
 		{"no content type", "/containers/c1/mcp", []func(*http.Request){with("Content-Type", "")}, 415, ReasonContentType},
 		{"other content type", "/containers/c1/mcp", []func(*http.Request){with("Content-Type", "text/plain")}, 415, ReasonContentType},
 		{"form", "/containers/c1/mcp", []func(*http.Request){with("Content-Type", "multipart/form-data; boundary=x")}, 415, ReasonContentType},
@@ -66,7 +67,7 @@ func TestRefusals(t *testing.T) {
 			if r.header.Get("Content-Type") != "application/json" {
 				t.Errorf("the refusal's type is %q", r.header.Get("Content-Type"))
 			}
-			if got := r.header.Get("Allow"); (got != "") != (c.status == 405) || got != "" && got != "GET, POST, DELETE" {
+			if got := r.header.Get("Allow"); (got != "") != (c.status == 405) || got != "" && got != allowedMethods {
 				t.Errorf("Allow is %q", got)
 			}
 			if got := w.observed.of(counter) - before; got != 1 {

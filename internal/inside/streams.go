@@ -22,7 +22,7 @@ func (f *Face) open(e *events) bool {
 	e.stream.Send(openComment) // with it goes the head, at once
 	e.handler.ring.Add(&e.beat)
 	if !e.handler.roster.join(e) {
-		e.stream.Close(stream.CloseShutdown)
+		e.shut()
 	}
 	return true
 }
@@ -44,6 +44,10 @@ func (f *Face) enter(e *events) (old *events, ok bool) {
 
 // closed takes a stream out that has ended. Until now it was a use of its session.
 func (f *Face) closed(e *events) {
+	if e.subscription != nil {
+		f.unsubscribe(e)
+		return
+	}
 	now := f.faces.now().UnixNano()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,6 +63,15 @@ func (f *Face) closed(e *events) {
 func (f *Face) shut(e *events) {
 	f.opening.Lock()
 	defer f.opening.Unlock()
+	e.shut()
+}
+
+// shut is Face.shut for who holds Face.opening. A subscription is told that it is over.
+func (e *events) shut() {
+	if s := e.subscription; s != nil {
+		e.stream.CloseAfter(stream.Message{Bytes: s.end(e.handler.ours.serverInfo)}, stream.CloseShutdown)
+		return
+	}
 	e.stream.Close(stream.CloseShutdown)
 }
 

@@ -85,6 +85,13 @@ func (c *counts) of(what string) int {
 	return c.seen[what]
 }
 
+// reset begins to count anew.
+func (c *counts) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.seen)
+}
+
 // await waits until something was counted n times.
 func (c *counts) await(t testing.TB, what string, n int) {
 	t.Helper()
@@ -129,6 +136,8 @@ type options struct {
 	ttl       time.Duration
 	maxBody   int
 	keepAlive time.Duration
+	sseAfter  time.Duration
+	farSide   string
 	origins   []string
 	loopback  bool
 	stream    func(*stream.Config)
@@ -160,7 +169,7 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 // newDeafWorld is a world without a listener. Who makes it stops it.
 func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 	t.Helper()
-	o := options{key: testKey, clock: newClock(), ttl: 24 * time.Hour, maxBody: 8 << 20, keepAlive: time.Hour, pace: usualPace}
+	o := options{key: testKey, clock: newClock(), ttl: 24 * time.Hour, maxBody: 8 << 20, keepAlive: time.Hour, sseAfter: time.Hour, pace: usualPace}
 	for _, f := range set {
 		f(&o)
 	}
@@ -176,7 +185,7 @@ func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 	}
 	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now})
 	w.handler, err = New(Config{
-		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive,
+		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive, SSEAfter: o.sseAfter, FarSide: o.farSide,
 		AllowOrigin: o.origins, LoopbackOrigins: o.loopback,
 		Server: Implementation{Name: "gateway", Version: "test"}, Observer: w.observed, Logger: o.logger,
 	})
