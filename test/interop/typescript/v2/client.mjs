@@ -1,7 +1,7 @@
 // A client of @modelcontextprotocol/client: with mode legacy it begins a session, with mode auto it probes for the stateless
 // revision first.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { run } from "../checks.js";
+import { run } from "../checks.mjs";
 import manifest from "./package.json" with { type: "json" };
 
 async function connect(url, mode) {

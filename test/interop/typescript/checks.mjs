@@ -36,7 +36,7 @@ async function listPages(client) {
     }
     assert(number >= 3, `${method} has ${number} pages, not 3 or more`);
     assert(seen.size === items, `${method} lists ${items - seen.size} twice`);
-    assert(member !== "tools" || seen.has("echo"), "tools/list has no echo");
+    assert(member !== "tools" || (items >= 31 && seen.has("echo")), `tools/list has ${items} tools, not 31 or more with echo`);
     assert(member !== "resources" || items === 25, `resources/list has ${items} resources, not 25`);
     counts.push(`${items} ${member} on ${number} pages`);
   }
@@ -87,16 +87,20 @@ async function cancel(client) {
 async function read(client) {
   const uri = "text://7";
   const { contents } = await client.read(uri);
-  assert(contents.length === 1 && contents[0].uri === uri && contents[0].text?.includes(uri),
+  assert(contents.length === 1 && contents[0].uri === uri && contents[0].text === `the text of ${uri}`,
     `resources/read gave ${JSON.stringify(contents)}`);
 }
 
+// What is said while nobody listens is not said again: so the list grows until it is heard.
 async function listChanged(client) {
   let heard;
   const changed = new Promise((resolve) => (heard = resolve));
   const stop = await client.hearToolsChanged(() => heard(true));
-  await client.call("grow");
-  const outcome = await Promise.race([changed, sleep(soon, false, { ref: false })]);
+  let outcome = false;
+  for (const until = Date.now() + soon; !outcome && Date.now() < until; ) {
+    await client.call("grow");
+    outcome = await Promise.race([changed, sleep(1000, false)]);
+  }
   await stop();
   assert(outcome, `no notifications/tools/list_changed within ${soon / 1000} s`);
 }

@@ -6,7 +6,7 @@ import {
   ListToolsResultSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { run } from "../checks.js";
+import { run } from "../checks.mjs";
 import manifest from "./package.json" with { type: "json" };
 
 const listed = { "tools/list": ListToolsResultSchema, "resources/list": ListResourcesResultSchema };
