@@ -39,6 +39,8 @@ var law = map[string]struct {
 	"test/architecture":           {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
+	"test/interop/snippets":       {rooms: []string{"pkg", "internal"}},
+	"test/interop/snippets/go":    {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
 func under(path string, roots []string) bool {
