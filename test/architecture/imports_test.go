@@ -39,6 +39,7 @@ var law = map[string]struct {
 	"test/architecture":           {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
+	"test/interop/providers":      {rooms: []string{"internal"}},
 }
 
 func under(path string, roots []string) bool {

@@ -58,15 +58,16 @@ func serverURL(g *gateway.Gateway) string {
 	return "ws://" + g.OutsideAddr().String() + "/containers/a1"
 }
 
-// connect is the container's MCP client: the official SDK's, over Streamable HTTP.
-func connect(t *testing.T, g *gateway.Gateway, opts *mcp.ClientOptions) *mcp.ClientSession {
+// connect is the container's MCP client: the official SDK's, over Streamable HTTP, in this revision, or in the one that it
+// chooses itself.
+func connect(t *testing.T, g *gateway.Gateway, revision string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	transport := &http.Transport{}
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, opts)
 	session, err := client.Connect(deadline(t), &mcp.StreamableClientTransport{
 		Endpoint:   "http://" + g.InsideAddr().String() + "/containers/a1/mcp",
 		HTTPClient: &http.Client{Transport: transport},
-	}, nil)
+	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
