@@ -41,6 +41,7 @@ var law = map[string]struct {
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
 	"test/interop/snippets":       {rooms: []string{"pkg", "internal"}},
 	"test/interop/snippets/go":    {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"test/interop/providers":      {rooms: []string{"internal"}},
 }
 
 func under(path string, roots []string) bool {
