@@ -39,6 +39,7 @@ var law = map[string]struct {
 	"test/architecture":           {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
+	"test/interop/upstream":       {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
 func under(path string, roots []string) bool {
