@@ -39,6 +39,9 @@ var law = map[string]struct {
 	"test/architecture":           {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
+	"test/stack":                  {},
+	"test/results":                {},
+	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
 	"test/interop/upstream":       {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
