@@ -42,6 +42,9 @@ var law = map[string]struct {
 	"test/stack":                  {},
 	"test/results":                {},
 	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
+	"test/interop/report":         {},
+	"test/interop/go":             {rooms: []string{"test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"test/interop/wire":           {rooms: []string{"test/interop/report"}},
 	"test/interop/upstream":       {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
