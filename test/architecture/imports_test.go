@@ -42,6 +42,7 @@ var law = map[string]struct {
 	"test/stack":                  {},
 	"test/results":                {},
 	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
+	"test/interop":                {rooms: []string{"test/stack", "test/results", "test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/report":         {},
 	"test/interop/go":             {rooms: []string{"test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/wire":           {rooms: []string{"test/interop/report"}},

@@ -134,7 +134,7 @@ func (e *endpoint) origin(ctx context.Context) error {
 			return err
 		}
 		if a.status != status {
-			return fmt.Errorf("Origin: %s: want HTTP %d, got %s", origin, status, a)
+			return fmt.Errorf("from %s: want HTTP %d, got %s", origin, status, a)
 		}
 	}
 	return nil
