@@ -41,6 +41,7 @@ var law = map[string]struct {
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
 	"test/stack":                  {},
 	"test/results":                {},
+	"test/compatibility":          {rooms: []string{"test/stack", "test/results"}},
 	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
 	"test/interop":                {rooms: []string{"test/stack", "test/results", "test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/report":         {},

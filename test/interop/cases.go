@@ -33,7 +33,7 @@ type program struct {
 
 var clients = []program{
 	{
-		folder: "wire",
+		folder: results.Wire,
 		modes: []mode{
 			{"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"},
 			{"2025-11-25", "2025-11-25"}, {results.Modern, results.Modern},

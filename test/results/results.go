@@ -38,6 +38,9 @@ type Run struct {
 	Failure  string  `json:"failure,omitempty"` // why the run as a whole is no good, whatever the checks say
 }
 
+// Wire is the folder of the client of no SDK, whose checks are the features.
+const Wire = "wire"
+
 // What is behind the gateway.
 const (
 	Sessions  = "sessions"
