@@ -35,6 +35,7 @@ var (
 		"caching",
 		"input-required-result-unsupported-methods",
 		"input-required-result-ignore-extra-params",
+		"input-required-result-validate-input",
 		// Not counted by the suite, but required here.
 		"http-header-validation",
 		"json-schema-2020-12",
@@ -51,6 +52,5 @@ var (
 		"input-required-result-result-type",
 		"input-required-result-tampered-state",
 		"input-required-result-capability-check",
-		"input-required-result-validate-input",
 	)
 )
