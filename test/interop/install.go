@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const installWithin = 10 * time.Minute
+const installWithin = 20 * time.Minute
 
 // runner is what all cases use.
 type runner struct {
