@@ -67,7 +67,7 @@ func TestEveryCellIsOfTheResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := []string{"", "yes", "–", "**no**", "feature", "client, mode, revision", "server, caller's revision", "scenario"}
+	ours := []string{"", "yes", "–", "**no**", "feature", "what was checked", "client", "mode", "revision", "server", "its caller's revision", "scenario"}
 	got := cells(render(interop, conformance))
 	if len(got) < 20 {
 		t.Fatalf("only %d cells", len(got))
@@ -127,7 +127,7 @@ func TestAFarSideThatWasNotTriedIsNotClaimed(t *testing.T) {
 	interop.Clients[0].FarSide = "south" // of 2030-01-01, which was tried with north alone elsewhere
 	interop.Clients[1].FarSide = "north"
 	doc := string(render(interop, conformance))
-	if !strings.Contains(doc, "| wireA: about wire | yes (north) | yes (south) |") {
+	if !strings.Contains(doc, "| wireA | about wire | yes (north) | yes (south) |") {
 		t.Errorf("a far side that was not tried is claimed:\n%s", doc)
 	}
 }
@@ -139,6 +139,11 @@ func TestTheDocumentIsMadeByTheRenderer(t *testing.T) {
 	}
 	if !strings.HasPrefix(string(doc), preamble) {
 		t.Error("docs/compatibility.md does not begin as the renderer has it: make it anew")
+	}
+	for _, sign := range []string{"Nothing was run", "Not to be relied on"} {
+		if strings.Contains(string(doc), sign) {
+			t.Errorf("docs/compatibility.md was made of results that are not whole: %s", sign)
+		}
 	}
 	for _, c := range cells(doc) {
 		if strings.Contains(c, words[results.Fail]) {

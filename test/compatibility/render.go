@@ -53,7 +53,7 @@ func render(interop results.Interop, conformance results.Conformance) []byte {
 
 // grid is a table whose cells are what became of checks.
 type grid struct {
-	corner  string
+	corner  []string
 	columns []string
 	rows    []string
 	cells   map[[2]string]*cell // by row and column
@@ -68,7 +68,9 @@ type cell struct {
 	reasons []string                   // why a thing is absent, or what of it does not apply, in words of the run
 }
 
-func newGrid(corner string) *grid { return &grid{corner: corner, cells: map[[2]string]*cell{}} }
+func newGrid(corner ...string) *grid {
+	return &grid{corner: corner, cells: map[[2]string]*cell{}}
+}
 
 // add puts a check into the grid. A second one of the same far side in one cell makes it worse, never better.
 func (g *grid) add(row, column, farSide string, c results.Check) {
@@ -125,7 +127,8 @@ func table(b *bytes.Buffer, g *grid) {
 	if len(g.rows) == 0 {
 		b.WriteString("\nNothing was run.\n")
 	} else {
-		fmt.Fprintf(b, "\n| %s | %s |\n|---%s|\n", g.corner, strings.Join(g.columns, " | "), strings.Repeat("|---", len(g.columns)))
+		head := append(slices.Clone(g.corner), g.columns...)
+		fmt.Fprintf(b, "\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 		for _, row := range g.rows {
 			fmt.Fprintf(b, "| %s |", row)
 			for _, column := range g.columns {

@@ -147,14 +147,14 @@ func record(lines []string, a attempt, result *results.Run) error {
 }
 
 func outcome(line report.Line) results.Check {
-	c := results.Check{Name: line.Check, About: line.About, Detail: line.Detail}
+	c := results.Check{Name: line.Check, About: line.About}
 	switch {
 	case line.Absent != "":
 		c.Outcome, c.Detail = results.Absent, line.Absent
 	case *line.OK:
-		c.Outcome = results.Pass
+		c.Outcome = results.Pass // its detail is for whoever runs the program by hand
 	default:
-		c.Outcome = results.Fail
+		c.Outcome, c.Detail = results.Fail, line.Detail
 	}
 	return c
 }
