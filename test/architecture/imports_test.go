@@ -42,6 +42,15 @@ var law = map[string]struct {
 	"test/interop/snippets":       {rooms: []string{"pkg", "internal"}},
 	"test/interop/snippets/go":    {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/providers":      {rooms: []string{"internal"}},
+	"test/stack":                  {},
+	"test/results":                {},
+	"test/compatibility":          {rooms: []string{"test/stack", "test/results"}},
+	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
+	"test/interop":                {rooms: []string{"test/stack", "test/results", "test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"test/interop/report":         {},
+	"test/interop/go":             {rooms: []string{"test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"test/interop/wire":           {rooms: []string{"test/interop/report"}},
+	"test/interop/upstream":       {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
 func under(path string, roots []string) bool {
