@@ -18,6 +18,7 @@ import (
 	"github.com/diverge-network/gateway/internal/gateway"
 	"github.com/diverge-network/gateway/pkg/answer"
 	"github.com/diverge-network/gateway/pkg/answer/upstream"
+	"github.com/diverge-network/gateway/pkg/mux"
 )
 
 // numbered is a small MCP server over Streamable HTTP, by hand: its tool says back what it was told, and its one event
@@ -176,7 +177,7 @@ func TestOneServerAnswersAFleetAndEachContainerHearsEveryNotificationInOrder(t *
 	}}
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
-	g := startGateway(t, nil)
+	g := startGateway(t, func(c *gateway.Config) { c.SSEAfter = mux.Never }) // the agents read JSON, however long it takes
 	startFleet(t, g, h.URL)
 
 	transport := &http.Transport{MaxIdleConnsPerHost: 1024}

@@ -67,14 +67,24 @@ func hear(t *testing.T, heard <-chan struct{}, cause func()) {
 	}
 }
 
+// TestOfficialClientUsesAnOfficialServerThroughTheGateway has the client choose its revision, and then ask for one with a session.
 func TestOfficialClientUsesAnOfficialServerThroughTheGateway(t *testing.T) {
+	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+		t.Run(revision, func(t *testing.T) { useOfficialServer(t, revision) })
+	}
+}
+
+func useOfficialServer(t *testing.T, revision string) {
 	g := startGateway(t, nil)
 	startAnswer(t, g, "a1", upstream.Config{URL: startUpstream(t, newServer(func(string) {}))})
 	changed := make(chan struct{}, 8)
-	session := connect(t, g, "a1", &mcp.ClientOptions{
+	session := connectIn(t, g, "a1", revision, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
 	ctx := deadline(t)
+	if got := session.InitializeResult().ProtocolVersion; got != revision {
+		t.Fatalf("the revision is %s", got)
+	}
 
 	tools, err := session.ListTools(ctx, nil)
 	if err != nil || len(tools.Tools) != 2 {
@@ -92,8 +102,10 @@ func TestOfficialClientUsesAnOfficialServerThroughTheGateway(t *testing.T) {
 	if err != nil || contents.Contents[0].Text != "a note" {
 		t.Fatalf("resources/read: %+v, %v", contents, err)
 	}
-	if err := session.Ping(ctx, nil); err != nil {
-		t.Fatalf("ping: %v", err)
+	if revision < "2026" { // which has none
+		if err := session.Ping(ctx, nil); err != nil {
+			t.Fatalf("ping: %v", err)
+		}
 	}
 	hear(t, changed, func() {
 		if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "grow"}); err != nil {

@@ -101,12 +101,18 @@ func startUpstream(t *testing.T, server *mcp.Server) string {
 // connect is the container's MCP client: the official SDK's, over Streamable HTTP.
 func connect(t *testing.T, g *gateway.Gateway, container string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return connectIn(t, g, container, "", opts)
+}
+
+// connectIn is connect in an MCP revision; "" leaves it to the client.
+func connectIn(t *testing.T, g *gateway.Gateway, container, revision string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, opts)
 	session, err := client.Connect(deadline(t), &mcp.StreamableClientTransport{
 		Endpoint:   "http://" + g.InsideAddr().String() + "/containers/" + container + "/mcp",
 		HTTPClient: &http.Client{Transport: transport},
-	}, nil)
+	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
