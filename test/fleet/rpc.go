@@ -127,7 +127,17 @@ func (e *endpoint) do(ctx context.Context, method, container, session string, m 
 	case response.StatusCode != want:
 		return nil, "", &statusError{response.StatusCode, string(body)}
 	}
+	if response.Header.Get("Content-Type") == mediaStream {
+		body = lastEvent(body)
+	}
 	return body, response.Header.Get(sessionHeader), nil
+}
+
+// lastEvent is the data of a stream's last event, which the response to a request that took long is.
+func lastEvent(stream []byte) []byte {
+	_, data, _ := bytes.Cut(stream[max(0, bytes.LastIndex(stream, []byte("\ndata: "))):], []byte("data: "))
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	return line
 }
 
 // ask makes one JSON-RPC request. The id that the answer bears is for the caller to compare.
