@@ -207,30 +207,31 @@ func (s *mcpSession) stalled(p *provider, body string, lines ...string) (net.Con
 	return conn, a
 }
 
-// flood sends progress until nothing of it is taken for long.
+// flood sends progress until much of it in a row is lost, or its call is over.
 func (p *provider) flood(a heard) {
 	p.t.Helper()
 	face := p.mux.Lookup(p.container).Sink().(*Face)
-	big := strings.Replace(progressOf(a.token(p.t), 1), `"progress"`, `"message":"`+strings.Repeat("x", 8<<10)+`","progress"`, 1)
-	lost := func() int { return face.faces.observer.(*counts).of("unheard " + UnheardFull) }
-	for row, before := 0, lost(); row < 2000; runtime.Gosched() {
+	observed := face.faces.observer.(*counts)
+	big := strings.Replace(progressOf(a.token(p.t), 1), `"progress"`, `"message":"`+strings.Repeat("x", 32<<10)+`","progress"`, 1)
+	for row, before := 0, 0; row < 100 && observed.of("unheard "+UnheardProgress) == 0; runtime.Gosched() {
 		p.notify(big)
-		now := lost()
-		if row++; now == before {
+		lost := observed.of("unheard " + UnheardFull)
+		if row++; lost == before {
 			row = 0
 		}
-		before = now
+		before = lost
 	}
 }
 
 // TestClientThatReadsNothingHarmsNobody floods one client with progress that it
 // does not read. Others are answered, and it is given up.
 func TestClientThatReadsNothingHarmsNobody(t *testing.T) {
-	w := newWorld(t, func(o *options) { o.stream = func(c *stream.Config) { c.Stall = 300 * time.Millisecond } })
+	w := newWorld(t, func(o *options) { o.stream = func(c *stream.Config) { c.Stall = time.Second } })
 	s, other, p := w.connect("c1"), w.connect("c1"), w.provide("c1")
-	_, a := s.stalled(p, progressCall("1", "5"))
-	c := w.only("c1")
-	q := c.reply.queue
+	s.postOn(w.raw(""), progressCall("1", "5"))
+	a := p.next()
+	q := w.only("c1").reply.queue
+	p.flood(a)
 	q.mu.Lock()
 	if len(q.events) > maxProgress || q.bytes > maxProgressBytes {
 		t.Errorf("%d events of %d bytes wait", len(q.events), q.bytes)

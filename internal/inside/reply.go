@@ -95,6 +95,9 @@ func (r *reply) begin(h *Handler, x *exchange, c *mux.Container) {
 // nobody again.
 func (r *reply) release() {
 	r.timer.Stop()
+	if r.x.events != nil {
+		r.x.events.attend = nil // the rest is written when r is another's
+	}
 	if !r.done {
 		r.abort()
 		return
