@@ -72,7 +72,7 @@ func judgeModern(header *fasthttp.RequestHeader, p *posting) (Reason, detail) {
 	case v.times == 1 && !bytes.Equal(v.name, claimed):
 		return ReasonHeaderMismatch, detail{cause: headerRevision + " differs from the protocolVersion of params._meta"}
 	case string(claimed) != modernRevision:
-		return ReasonRevision, detail{cause: "without initialize it is " + modernRevision + " only", data: unsupportedData(meta.ProtocolVersion)}
+		return ReasonRevision, detail{cause: "a request without a session is of " + modernRevision, data: unsupportedData(meta.ProtocolVersion)}
 	case v.times == 0:
 		return ReasonHeaderMismatch, detail{cause: headerRevision + " is missing"}
 	}
@@ -130,7 +130,7 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 	values := header.PeekAll(name)
 	switch len(values) {
 	case 0:
-		return name + " is missing: it must repeat " + member
+		return name + " is missing: send the request's " + member + " in it"
 	case 1:
 	default:
 		return "there are two " + name + " headers"
@@ -143,7 +143,7 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 		}
 	}
 	if want == nil || !bytes.Equal(value, want) {
-		return name + " differs from " + member
+		return name + " differs from the request's " + member
 	}
 	return ""
 }
