@@ -11,8 +11,9 @@ import (
 // Header is a header of a call.
 type Header struct{ Name, Value string }
 
-// Headers are those of a call with these arguments, raw JSON or nil. There are none
-// for arguments that are absent or null, or have no form as a header.
+// Headers are those of a call with these arguments, JSON that was checked, or nil.
+// There are none for arguments that are absent or null, or have no form as a
+// header.
 func (t *Tool) Headers(arguments []byte) []Header {
 	a, err := find(t, arguments)
 	if err != nil {
@@ -35,8 +36,8 @@ func (a *arguments) headers(all []Header, n *node) []Header {
 	return all
 }
 
-// Fault says how the headers of a call do not repeat its arguments, raw JSON or
-// nil, or "". headers has the values of the header of a name, in which case does
+// Fault says how the headers of a call do not repeat its arguments, JSON that was
+// checked, or nil; "" if they do. headers has the values of the header of a name, in which case does
 // not count.
 func (t *Tool) Fault(arguments []byte, headers func(name string) [][]byte) string {
 	a, err := find(t, arguments)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // naive finds the annotations that only properties lead to, as plainly as can be.
@@ -72,7 +73,7 @@ func FuzzCalls(f *testing.F) {
 	}
 	tool := all(f)
 	f.Fuzz(func(t *testing.T, arguments []byte) {
-		if !json.Valid(arguments) {
+		if !json.Valid(arguments) || !utf8.Valid(arguments) { // which who takes a call has checked
 			return
 		}
 		made := tool.Headers(arguments)

@@ -3,6 +3,7 @@ package toolheader
 import (
 	"bytes"
 	"errors"
+	"unicode/utf8"
 )
 
 // Key is the member of a property's schema that has its value travel in a header.
@@ -44,6 +45,7 @@ func (p *Page) Annotated() bool {
 }
 
 var (
+	errUTF8     = errors.New("the result is not UTF-8")
 	errNoList   = errors.New("the result has no array tools")
 	errTwoLists = errors.New("the result has two members of one name")
 )
@@ -51,6 +53,9 @@ var (
 // Read reads the result of a tools/list. It fails if that is not JSON, or no object
 // with an array tools; a tool that cannot be read is left out.
 func Read(result []byte) (p Page, err error) {
+	if !utf8.Valid(result) {
+		return Page{}, errUTF8
+	}
 	var r reader
 	r.reset(result, lenient)
 	entered, err := r.enter('{')

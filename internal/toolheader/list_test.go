@@ -142,7 +142,7 @@ func TestAnnotationsThatBreakARuleMakeTheToolOneWithoutAny(t *testing.T) {
 
 func TestAListIsReadStrictly(t *testing.T) {
 	for _, bad := range []string{``, `{`, `[]`, `null`, `{}`, `{"tools":{}}`, `{"tools":null}`, `{"tools":[]}x`, `{"tools":[],"tools":[]}`,
-		`{"tools":[],"nextCursor":"a","nextCursor":"b"}`, `{"tools":[}`, `{"tools":[{"name":"t"]}`, `{"tools":["\x"]}`} {
+		`{"tools":[],"nextCursor":"a","nextCursor":"b"}`, `{"tools":[}`, `{"tools":[{"name":"t"]}`, `{"tools":["\x"]}`, "{\"tools\":[\"\xff\"]}"} {
 		if p, err := Read([]byte(bad)); err == nil {
 			t.Errorf("%s is read as %+v", bad, p)
 		}
