@@ -2,12 +2,11 @@ package inside
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -39,6 +38,10 @@ func (h *Handler) modern(x *exchange) {
 	case string(m.Method) == methodListen:
 		h.subscribe(x, p.container, m)
 	default:
+		if fault := h.faultOfParams(&x.request.Header, p); fault != "" {
+			h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID, cause: fault})
+			return
+		}
 		c := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
 		defer c.Exit()
 		h.request(x, c)
@@ -138,7 +141,7 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 	value := trimOWS(values[0])
 	if mayBeEncoded {
 		var ok bool
-		if value, ok = decodeHeader(value); !ok {
+		if value, ok = toolheader.Decode(value); !ok {
 			return name + " is not in padded Base64 of UTF-8, as its =?base64? announces"
 		}
 	}
@@ -146,20 +149,6 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 		return name + " differs from the request's " + member
 	}
 	return ""
-}
-
-// decodeHeader decodes a value of the form =?base64?…?=. Any other stays as it
-// is: some clients send names as raw UTF-8.
-func decodeHeader(value []byte) (text []byte, ok bool) {
-	encoded, ok := bytes.CutPrefix(value, []byte("=?base64?"))
-	if !ok {
-		return value, true
-	}
-	if encoded, ok = bytes.CutSuffix(encoded, []byte("?=")); !ok {
-		return value, true
-	}
-	text, err := base64.StdEncoding.Strict().AppendDecode(nil, encoded)
-	return text, err == nil && utf8.Valid(text)
 }
 
 // textOf is what a JSON string says; nil and false for any other value.

@@ -83,7 +83,7 @@ func (k *keeper) request(ctx context.Context, method string, a asked) (reply, er
 		if err != nil {
 			return reply{}, err
 		}
-		got, err := s.call(ctx, method, params)
+		got, err := s.request(ctx, method, params)
 		var broken *brokenError
 		var refusal *refusedError
 		var odd *unusableError

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -137,8 +138,8 @@ func (l *commandLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	return context.Cause(ctx)
 }
 
-// negotiated implements link: there are no headers to name it in.
-func (l *commandLink) negotiated(string) {}
+// negotiated implements link: there are no headers.
+func (l *commandLink) negotiated(string, *toolheader.Tools) {}
 
 // established implements link: all that a process says comes on one stream, which is open already.
 func (l *commandLink) established(*session) {}

@@ -151,7 +151,7 @@ func (s *session) initialize(ctx context.Context) error {
 	}
 	s.version = result.ProtocolVersion
 	s.server = result.ServerInfo.String()
-	s.link.negotiated(s.version)
+	s.link.negotiated(s.version, s.tools)
 	if err := s.notify("notifications/initialized", nil); err != nil {
 		return errors.Join(errors.New("notifications/initialized failed"), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -91,10 +92,10 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-func (l *memoryLink) negotiated(string)    {}
-func (l *memoryLink) established(*session) {}
-func (l *memoryLink) streamEach() bool     { return false }
-func (l *memoryLink) close()               { l.lose(io.EOF) }
+func (l *memoryLink) negotiated(string, *toolheader.Tools) {}
+func (l *memoryLink) established(*session)                 {}
+func (l *memoryLink) streamEach() bool                     { return false }
+func (l *memoryLink) close()                               { l.lose(io.EOF) }
 
 // next is the next message of the upstream, which must be of this method.
 func (m *memory) next(t *testing.T, method string) *jsonrpc.Request {

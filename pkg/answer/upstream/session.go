@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -52,6 +53,10 @@ type session struct {
 	fail  context.CancelCauseFunc
 	tasks sync.WaitGroup
 
+	tools     *toolheader.Tools // of a stateless server over HTTP, as far as it has listed them
+	relisting chan struct{}     // holds one while the list is read over a call
+	relisted  atomic.Uint64     // how often it was
+
 	useful  atomic.Bool   // it has answered a request other than the handshake's
 	replies chan struct{} // one for each answer to the server that is on its way
 	probing sync.Mutex    // one probe at a time; held while waiting, guards nothing else
@@ -71,15 +76,17 @@ type reply struct {
 
 func newSession(k *keeper, l link) *session {
 	s := &session{
-		config:   &k.cfg,
-		log:      k.log,
-		link:     l,
-		counters: &k.counters,
-		notified: k.notified,
-		missed:   k.announce,
-		pending:  make(map[int64]chan reply),
-		replies:  make(chan struct{}, maxReplies),
-		life:     k.life,
+		config:    &k.cfg,
+		log:       k.log,
+		link:      l,
+		counters:  &k.counters,
+		notified:  k.notified,
+		missed:    k.announce,
+		pending:   make(map[int64]chan reply),
+		replies:   make(chan struct{}, maxReplies),
+		tools:     toolheader.New(toolLimits),
+		relisting: make(chan struct{}, 1),
+		life:      k.life,
 	}
 	s.ctx, s.fail = context.WithCancelCause(k.life)
 	s.tasks.Go(s.receive)
@@ -124,6 +131,9 @@ func (s *session) hear(msg *jsonrpc.Request) {
 	case msg.Method == methodAcknowledged:
 		s.acknowledged(msg.Params)
 	default:
+		if msg.Method == methodToolsChanged {
+			s.tools.Forget()
+		}
 		s.notified(s, msg.Method, withoutSubscription(msg.Params))
 	}
 }
