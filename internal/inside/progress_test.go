@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -158,6 +159,30 @@ func TestAnswerWaitsForNobodyForLong(t *testing.T) {
 	p.pushOn(&drainer{})
 	p.result(a, emptyContent)
 	reply.wait(200).is(200, answerOf("1"))
+}
+
+// TestProgressThatKeepsComingHoldsNoAnswerUp has progress come at every look at a
+// path that is never drained, until none comes any more.
+func TestProgressThatKeepsComingHoldsNoAnswerUp(t *testing.T) {
+	w := newWorld(t)
+	s, p := w.connect("c1"), w.provide("c1")
+	d := &drainer{asked: make(chan struct{}, 1)}
+	reply := s.start(progressCall("1", "5"))
+	a := <-p.asks
+	p.pushOn(d)
+	const looks = 24 // doubling that often makes a day of what the first wait is
+	var pushed sync.WaitGroup
+	pushed.Go(func() {
+		for n := range looks {
+			<-d.asked
+			p.notify(progressOf(a.token(t), n))
+		}
+	})
+	p.result(a, emptyContent)
+	pushed.Wait()
+	if got := reply.wait(200).body; !strings.HasSuffix(got, "data: "+answerOf("1")+"\n\n") {
+		t.Errorf("got %q", got)
+	}
 }
 
 // TestOldestProgressIsLost fills a queue by number and by size.
