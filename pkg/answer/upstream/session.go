@@ -173,7 +173,7 @@ func (s *session) serve(msg *jsonrpc.Request) {
 		s.log.Info("declined a request of the MCP server", "method", msg.Method)
 		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the gateway does not serve " + msg.Method}
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
 	defer cancel()
 	if err := s.link.write(ctx, response); err != nil {
 		s.log.Debug("could not answer a request of the MCP server", "method", msg.Method, "error", err)
@@ -267,14 +267,14 @@ func (s *session) cancelled(ctx context.Context, id int64, method string) {
 		s.log.Error("could not write a cancellation", "error", err)
 		return
 	}
-	if err := s.notify(methodCancelled, params); err != nil {
+	notice, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
+	defer cancel()
+	if err := s.notify(notice, methodCancelled, params); err != nil {
 		s.log.Debug("could not tell the MCP server of a cancellation", "id", id, "error", err)
 	}
 }
 
 // notify sends a notification of ours.
-func (s *session) notify(method string, params json.RawMessage) error {
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
-	defer cancel()
+func (s *session) notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.link.write(ctx, &jsonrpc.Request{Method: method, Params: params})
 }
