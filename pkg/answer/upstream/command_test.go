@@ -25,7 +25,8 @@ func helper(t *testing.T, role string, log *slog.Logger) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Command: []string{self}, Env: []string{commandRole + "=" + role}, Logger: log}
+	// The race detector would have every process linger for a second at its exit.
+	return Config{Command: []string{self}, Env: []string{commandRole + "=" + role, "GORACE=atexit_sleep_ms=0"}, Logger: log}
 }
 
 // journal is a log to look into.

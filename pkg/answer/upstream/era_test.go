@@ -294,6 +294,7 @@ func TestTheErasOfTheSDKsServers(t *testing.T) {
 }
 
 func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		role     string
 		starts   int // until it has been served twice
@@ -314,7 +315,7 @@ func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
 				cfg.silence = shortly
 			case "choking":
 				cfg.silence = shortly
-				cfg.ConnectTimeout = 3 * time.Second // it takes as long as that
+				cfg.ConnectTimeout = 2 * time.Second // it takes as long as that
 			}
 			u := open(t, cfg)
 			heard := hear(t, u)

@@ -36,6 +36,7 @@ type session struct {
 	log      *slog.Logger
 	link     link
 	counters *counters
+	jitter   func() float64                                          // of waits; nil: math/rand/v2
 	notified func(s *session, method string, params json.RawMessage) // takes the server's notifications, in order
 	missed   func()                                                  // is told that some were not heard
 
@@ -77,6 +78,7 @@ func newSession(k *keeper, l link) *session {
 		counters: &k.counters,
 		notified: k.notified,
 		missed:   k.announce,
+		jitter:   k.jitter,
 		pending:  make(map[int64]chan reply),
 		replies:  make(chan struct{}, maxReplies),
 		life:     k.life,
