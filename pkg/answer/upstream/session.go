@@ -37,6 +37,7 @@ type session struct {
 	log      *slog.Logger
 	link     link
 	counters *counters
+	jitter   func() float64                                          // of waits; nil: math/rand/v2
 	notified func(s *session, method string, params json.RawMessage) // takes the server's notifications, in order
 	missed   func()                                                  // is told that some were not heard
 
@@ -82,6 +83,7 @@ func newSession(k *keeper, l link) *session {
 		counters:  &k.counters,
 		notified:  k.notified,
 		missed:    k.announce,
+		jitter:    k.jitter,
 		pending:   make(map[int64]chan reply),
 		replies:   make(chan struct{}, maxReplies),
 		tools:     toolheader.New(toolLimits),
@@ -183,7 +185,7 @@ func (s *session) serve(msg *jsonrpc.Request) {
 		s.log.Info("declined a request of the MCP server", "method", msg.Method)
 		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the gateway does not serve " + msg.Method}
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
 	defer cancel()
 	if err := s.link.write(ctx, response); err != nil {
 		s.log.Debug("could not answer a request of the MCP server", "method", msg.Method, "error", err)
@@ -277,14 +279,14 @@ func (s *session) cancelled(ctx context.Context, id int64, method string) {
 		s.log.Error("could not write a cancellation", "error", err)
 		return
 	}
-	if err := s.notify(methodCancelled, params); err != nil {
+	notice, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
+	defer cancel()
+	if err := s.notify(notice, methodCancelled, params); err != nil {
 		s.log.Debug("could not tell the MCP server of a cancellation", "id", id, "error", err)
 	}
 }
 
 // notify sends a notification of ours.
-func (s *session) notify(method string, params json.RawMessage) error {
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
-	defer cancel()
+func (s *session) notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.link.write(ctx, &jsonrpc.Request{Method: method, Params: params})
 }
