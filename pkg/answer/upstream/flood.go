@@ -63,9 +63,9 @@ func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name), c.bounds} }
 
 func (b *bounds) admit(r *slog.Record) bool {
-	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now() // not before: a line that waits here may see the period's end told
 	p := b.of[r.Message]
 	if p == nil {
 		p = &portion{since: now}

@@ -217,6 +217,32 @@ func TestALogTellsTenLinesOfASortInASecondAndHowManyItLeftOut(t *testing.T) {
 	})
 }
 
+func TestALineThatWaitedForAPeriodsEndBelongsToTheNextPeriod(t *testing.T) {
+	out := &journal{}
+	handler, bounds := newCalm(out.logger().Handler())
+	defer bounds.close()
+	log := slog.New(handler)
+	for range logLines + 1 {
+		log.Warn("flood")
+	}
+	p := bounds.of["flood"]
+	bounds.mu.Lock()
+	logged := make(chan struct{})
+	go func() {
+		log.Warn("flood")
+		close(logged)
+	}()
+	<-time.After(20 * time.Millisecond) // it waits; if it does not yet, this proves nothing
+	p.telling.Stop()
+	p.since = time.Now().Add(-logPeriod)
+	bounds.tell("flood", p)
+	bounds.mu.Unlock()
+	soon(t, logged)
+	if out.count("msg=flood") != logLines+1 || out.count("left out") != 1 || p.telling != nil {
+		t.Errorf("more is to be told of a period that is over:\n%s", out)
+	}
+}
+
 func TestWhatTheServerSaysIsLoggedInPart(t *testing.T) {
 	out := &journal{}
 	handler, bounds := newCalm(out.logger().Handler())
