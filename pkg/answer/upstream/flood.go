@@ -24,6 +24,7 @@ type calm struct {
 // bounds are those of one session's log, by message: those are this package's own, a known few.
 type bounds struct {
 	root slog.Handler
+	now  func() time.Time
 
 	// mu is held while root tells what was left out, so that close is the end of that; root does not call back.
 	mu     sync.Mutex
@@ -42,7 +43,7 @@ type portion struct {
 
 // newCalm makes the handler of a session's log. Its close is due at the end.
 func newCalm(root slog.Handler) (calm, *bounds) {
-	b := &bounds{root: root, of: make(map[string]*portion)}
+	b := &bounds{root: root, now: time.Now, of: make(map[string]*portion)}
 	return calm{root, b}, b
 }
 
@@ -65,7 +66,7 @@ func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGr
 func (b *bounds) admit(r *slog.Record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now() // not before: a line that waits here may see the period's end told
+	now := b.now() // not before: a line that waits here may see the period's end told
 	p := b.of[r.Message]
 	if p == nil {
 		p = &portion{since: now}
