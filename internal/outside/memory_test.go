@@ -72,7 +72,8 @@ func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) {
 const mostAllocations = 25
 
 func TestAnExchangeAllocatesLittle(t *testing.T) {
-	e := newExchanger(t)
+	m := mux.New(mux.Config{})
+	e := newExchanger(t, m, serveBare(t, m), defaultContainer)
 	if n := testing.AllocsPerRun(500, func() { e.once(t) }); n > mostAllocations {
 		t.Errorf("%v allocations per exchange, limit %d", n, mostAllocations)
 	} else {
