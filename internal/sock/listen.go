@@ -23,5 +23,12 @@ const (
 // are package net's, which name the address.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	config := listenConfig()
-	return config.Listen(ctx, "tcp", addr)
+	// Multipath TCP has none of the options above for what it accepts, and costs
+	// an accept that does without it.
+	config.SetMultipathTCP(false)
+	ln, err := config.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return own(ln)
 }

@@ -12,18 +12,16 @@ import (
 
 const rawWays = true
 
-func readSocket(fd uintptr, p []byte) (int, error) {
+// readSocket reads what is there. No bytes and no error are the peer's end.
+func readSocket(fd uintptr, p []byte) (int, syscall.Errno) {
 	for {
 		n, err := unix.Read(int(fd), p)
-		switch err {
-		case nil:
-			return n, nil
-		case unix.EINTR:
-			continue
-		case unix.EAGAIN:
-			return 0, syscall.EAGAIN
+		switch errno, _ := err.(syscall.Errno); {
+		case err == nil:
+			return n, 0
+		case errno != unix.EINTR:
+			return 0, errno
 		}
-		return 0, os.NewSyscallError("read", err)
 	}
 }
 
@@ -44,7 +42,7 @@ var writeTries = sync.Pool{New: func() any {
 func tryWrite(raw syscall.RawConn, head, body []byte) (int, error) {
 	t := writeTries.Get().(*writeTry)
 	t.head, t.body = head, body
-	err := raw.Write(t.attempt)
+	err := closing(raw, raw.Write(t.attempt))
 	if err == nil {
 		err = t.err
 	}
