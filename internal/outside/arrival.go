@@ -19,7 +19,6 @@ import (
 type arrival struct {
 	member
 	handler *Handler
-	run     func() // speak, made once
 	conn    sock.Conn
 
 	header fasthttp.RequestHeader
@@ -35,7 +34,6 @@ func takeArrival(h *Handler, nc net.Conn) *arrival {
 	a, ok := arrivals.Get().(*arrival)
 	if !ok {
 		a = new(arrival)
-		a.run = a.speak
 		a.member.socket = a
 	}
 	a.handler = h
@@ -54,13 +52,10 @@ func (a *arrival) release() {
 	arrivals.Put(a)
 }
 
-// speak is the connection's goroutine: it answers requests until the connection
-// has ended or became something else. An answer path, which should be short, is
-// served here; everything else has a goroutine of its own, whose stack has not
-// grown.
+// speak answers requests until the connection has ended or became something
+// else. An answer path, which should be short, is served here; everything else
+// has a goroutine of its own, whose stack has not grown.
 func (a *arrival) speak() {
-	h := a.handler
-	defer h.running.Done()
 	if s := a.converse(); s != nil {
 		s.conn.Run(s)
 	}

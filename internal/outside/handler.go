@@ -78,11 +78,12 @@ type Handler struct {
 	loopback bool
 	unread   int // most changes that may wait on one list of containers
 	roster   roster
+	crew     crew
 
 	mu        sync.Mutex // guards listeners, and closing of stopping
 	listeners map[net.Listener]struct{}
 	stopping  chan struct{}
-	running   sync.WaitGroup // accept loops, and connections on which HTTP is spoken
+	running   sync.WaitGroup // accept loops, and the crew
 }
 
 // New returns a Handler that serves nothing yet. Shutdown ends what it started.
@@ -94,6 +95,7 @@ func New(config Config) *Handler {
 		origins:   origin.New(config.AllowOrigin, config.Loopback),
 		loopback:  config.Loopback,
 		timeout:   handshakeTimeout,
+		crew:      crew{next: make(chan *arrival)},
 		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),
 		stopping:  make(chan struct{}),

@@ -46,8 +46,7 @@ func (h *Handler) arrive(nc net.Conn) {
 		a.release()
 		return
 	}
-	h.running.Add(1)
-	go a.run()
+	h.serveArrival(a)
 }
 
 func (h *Handler) stopped() bool {
