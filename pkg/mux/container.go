@@ -19,6 +19,7 @@ type Container struct {
 
 	// Guarded by mu.
 	nextChannel uint32  // never 0
+	entered     int32   // inside activities, now
 	present     bool    // followers take it to be there; changed only under presence.mu, too
 	forgotten   bool    // out of the table, or just before
 	claim       *Claim  // the holder; live once it has a line
@@ -27,8 +28,7 @@ type Container struct {
 
 	openedAt time.Duration // when the resident ask's path was opened last
 
-	entered   int           // inside activities, now
-	enteredAt time.Duration // when the last of them ended
+	enteredAt time.Duration // when the last inside activity ended
 	restedAt  time.Duration // when anything else that keeps it from being forgotten last ended
 }
 
