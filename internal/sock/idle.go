@@ -14,9 +14,10 @@ type idleRead struct {
 	conn    *Conn
 	chunk   *Chunk
 	attempt func(fd uintptr) bool
-	ended   bool          // the peer ended its half
-	errno   syscall.Errno // of a read that failed
+	errno   int32 // of a read that failed, or peerEnded
 }
+
+const peerEnded = -1
 
 var idleReads = sync.Pool{New: func() any {
 	r := new(idleRead)
@@ -47,12 +48,12 @@ func (r *idleRead) outcome(err error) (*Chunk, error) {
 	switch {
 	case err != nil:
 		err = closing(c.raw, err)
-	case r.ended:
+	case r.errno == peerEnded:
 		err = io.EOF
 	case r.errno != 0:
-		err = os.NewSyscallError("read", r.errno)
+		err = os.NewSyscallError("read", syscall.Errno(r.errno))
 	}
-	r.conn, r.chunk, r.ended, r.errno = nil, nil, false, 0
+	r.conn, r.chunk, r.errno = nil, nil, 0
 	if err != nil {
 		c.waits.Store(false)
 		return nil, err
@@ -71,11 +72,15 @@ func (r *idleRead) read(fd uintptr) bool {
 		return true
 	}
 	chunk.Release()
-	if errno == syscall.EAGAIN {
+	switch errno {
+	case syscall.EAGAIN:
 		r.conn.waits.Store(true)
 		return false
+	case 0:
+		r.errno = peerEnded
+	default:
+		r.errno = int32(errno)
 	}
-	r.ended, r.errno = errno == 0, errno
 	return true
 }
 

@@ -31,14 +31,10 @@ func (s *socket) Write(p []byte) (int, error) {
 	return n, opError("write", err)
 }
 
-func (s *socket) Close() error                  { return opError("close", s.file().Close()) }
-func (s *socket) SetDeadline(t time.Time) error { return opError("set", s.file().SetDeadline(t)) }
-func (s *socket) SetReadDeadline(t time.Time) error {
-	return opError("set", s.file().SetReadDeadline(t))
-}
-func (s *socket) SetWriteDeadline(t time.Time) error {
-	return opError("set", s.file().SetWriteDeadline(t))
-}
+func (s *socket) Close() error                       { return opError("close", s.file().Close()) }
+func (s *socket) SetDeadline(t time.Time) error      { return setError(s.file().SetDeadline(t)) }
+func (s *socket) SetReadDeadline(t time.Time) error  { return setError(s.file().SetReadDeadline(t)) }
+func (s *socket) SetWriteDeadline(t time.Time) error { return setError(s.file().SetWriteDeadline(t)) }
 
 // CloseWrite ends the writing half.
 func (s *socket) CloseWrite() error {
@@ -96,6 +92,15 @@ func opError(op string, err error) error {
 		err = net.ErrClosed
 	}
 	return &net.OpError{Op: op, Net: "tcp", Err: err}
+}
+
+// setError is opError of setting a deadline, which fails with errors that package
+// os does not export.
+func setError(err error) error {
+	if err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		err = net.ErrClosed
+	}
+	return opError("set", err)
 }
 
 // rawOfSocket is the RawConn of a socket of ours.
