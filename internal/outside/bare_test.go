@@ -179,20 +179,19 @@ func (p bare) pingPong(t testing.TB) {
 // readClosed reads the answer to a Close of status 1000 and the end behind it.
 func (p bare) readClosed(t testing.TB) {
 	t.Helper()
-	want := [...]byte{0x88, 2, 0x03, 0xe8}
-	var got [len(want) + 1]byte
-	p.readInto(t, got[:len(want)])
-	if !bytes.Equal(got[:len(want)], want[:]) {
-		t.Fatalf("%x", got)
+	room := rooms.Get().(*[256]byte)
+	defer rooms.Put(room)
+	got := room[:4]
+	p.readInto(t, got)
+	if got[0] != 0x88 || got[1] != 2 || got[2] != 0x03 || got[3] != 0xe8 {
+		t.Fatalf("%x, wanted a Close of status 1000", got)
 	}
-	for {
-		switch n, err := unix.Read(int(p), got[:]); {
-		case err == unix.EINTR:
-		case n != 0 || err != nil:
-			t.Fatalf("read %x %v, wanted the end", got[:max(n, 0)], err)
-		default:
-			return
-		}
+	n, err := unix.Read(int(p), got)
+	for err == unix.EINTR {
+		n, err = unix.Read(int(p), got)
+	}
+	if n != 0 || err != nil {
+		t.Fatalf("read %d %v, wanted the end", n, err)
 	}
 }
 

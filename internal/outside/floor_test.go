@@ -34,6 +34,7 @@ type floor struct {
 
 // floorHead is what one connection needs until it ends.
 type floorHead struct {
+	conn   sock.Conn
 	in     *bufio.Reader
 	header fasthttp.RequestHeader
 	out    []byte
@@ -66,7 +67,9 @@ func serveFloor(t testing.TB, channels int) (f *floor, to *unix.SockaddrInet4) {
 func (f *floor) serve(c net.Conn) {
 	h := f.heads.Get().(*floorHead)
 	defer f.heads.Put(h)
-	h.in.Reset(c)
+	h.conn = sock.Conn{}
+	h.conn.Init(c)
+	h.in.Reset(&h.conn)
 	if h.header.Read(h.in) != nil {
 		_ = c.Close()
 		return
@@ -106,13 +109,15 @@ func (f *floor) answer(c net.Conn, h *floorHead, channel int) {
 			}
 			if op == ws.OpClose {
 				f.told[channel] <- struct{}{}
-				_, _ = c.Write([]byte{0x88, 2, 0x03, 0xe8})
+				_, _ = h.conn.TryWriteLast(floorClose)
 				return
 			}
 			n = copy(h.room[:], h.room[size:n])
 		}
 	}
 }
+
+var floorClose = []byte{0x88, 2, 0x03, 0xe8}
 
 // floorFrame unmasks the first frame, which is short, and returns its length; 0
 // if it is not whole.

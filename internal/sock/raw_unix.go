@@ -28,6 +28,7 @@ func readSocket(fd uintptr, p []byte) (int, syscall.Errno) {
 // writeTry carries a call's arguments into a callback that was made once.
 type writeTry struct {
 	head, body []byte
+	last       bool
 	n          int
 	err        error
 	attempt    func(fd uintptr) bool
@@ -39,9 +40,9 @@ var writeTries = sync.Pool{New: func() any {
 	return t
 }}
 
-func tryWrite(raw syscall.RawConn, head, body []byte) (int, error) {
+func tryWrite(raw syscall.RawConn, head, body []byte, last bool) (int, error) {
 	t := writeTries.Get().(*writeTry)
-	t.head, t.body = head, body
+	t.head, t.body, t.last = head, body, last
 	err := closing(raw, raw.Write(t.attempt))
 	if err == nil {
 		err = t.err
@@ -57,10 +58,13 @@ func (t *writeTry) write(fd uintptr) bool {
 	for {
 		var n int
 		var err error
-		if t.body == nil {
-			n, err = unix.Write(int(fd), t.head)
-		} else {
+		switch {
+		case t.body != nil:
 			n, err = writeBoth(int(fd), t.head, t.body)
+		case t.last:
+			n, err = writeLast(int(fd), t.head)
+		default:
+			n, err = unix.Write(int(fd), t.head)
 		}
 		switch err {
 		case nil:
