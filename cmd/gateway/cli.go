@@ -77,7 +77,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case exited:
 		return code
 	case err != nil:
-		fmt.Fprintf(stderr, "gateway: %v (see gateway --help)\n", err)
+		fmt.Fprintf(stderr, "gateway: %v (see gateway %s--help)\n", err, commandOf(err))
 		return exitUsage
 	}
 	return report(stderr, command.Run(&world{
@@ -104,6 +104,15 @@ func spelled(args []string) []string {
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
+
+// commandOf is the command, with a space behind it, that arguments were wrong for.
+func commandOf(err error) string {
+	wrong, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || wrong.Context == nil || wrong.Context.Selected() == nil {
+		return ""
+	}
+	return wrong.Context.Selected().Name + " "
+}
 
 func report(stderr io.Writer, err error) int {
 	if err == nil {

@@ -22,7 +22,7 @@ type serveCmd struct {
 	ReaskAfter orNever       `help:"Ask again on the same connection this long after an answer broke off (doubling): a duration, 0 for at once, or never [${default}]." default:"1s" env:"GATEWAY_REASK_AFTER" placeholder:"1s|0|never" group:"Exchanges"`
 	MaxMessage byteSize      `help:"Largest message taken, from either side [${default}]." default:"64MiB" env:"GATEWAY_MAX_MESSAGE" placeholder:"SIZE" group:"Exchanges"`
 	Ping       time.Duration `help:"Time between pings on quiet WebSockets [${default}]." default:"30s" env:"GATEWAY_PING" placeholder:"DURATION" group:"Exchanges"`
-	FarSide    string        `help:"MCP revision of what is behind the provider's server, such as 2026-07-28, which every request has to tell that it is of it; none for any older one." env:"GATEWAY_FAR_SIDE" placeholder:"REVISION" group:"Exchanges"`
+	FarSide    string        `help:"Set it to 2026-07-28 where the MCP servers behind the provider's server are stateless: requests then keep what such servers demand of clients. Leave it out otherwise, and behind gateway answer unless clients' capabilities matter." env:"GATEWAY_FAR_SIDE" placeholder:"REVISION" group:"Exchanges"`
 
 	ContainerIdle time.Duration `help:"Report a container gone whose clients did nothing for this long, and forget it once its server has been gone for as long; 0 for never [${default}]." default:"10m" env:"GATEWAY_CONTAINER_IDLE" placeholder:"DURATION" group:"Containers"`
 
@@ -30,7 +30,7 @@ type serveCmd struct {
 	SessionTTL     time.Duration `help:"How long an unused session lives [${default}]." default:"24h" env:"GATEWAY_SESSION_TTL" placeholder:"DURATION" group:"Sessions and streams"`
 	StreamStall    time.Duration `help:"Close an event stream whose reader took nothing for this long [${default}]." default:"30s" env:"GATEWAY_STREAM_STALL" placeholder:"DURATION" group:"Sessions and streams"`
 	SSEKeepalive   time.Duration `name:"sse-keepalive" help:"Time between comments on a quiet event stream [${default}]." default:"15s" env:"GATEWAY_SSE_KEEPALIVE" placeholder:"DURATION" group:"Sessions and streams"`
-	SSEAfter       orNever       `name:"sse-after" help:"Answer a request by an event stream, which comments keep alive, once its answer takes longer than this or there is progress: a duration, 0 for at once, or never for JSON always and no progress [${default}]." default:"5s" env:"GATEWAY_SSE_AFTER" placeholder:"5s|0|never" group:"Sessions and streams"`
+	SSEAfter       orNever       `name:"sse-after" help:"Answer with JSON within this time; later, or at the first progress, with an event stream. 0: always a stream; never: always JSON, and no progress [${default}]." default:"5s" env:"GATEWAY_SSE_AFTER" placeholder:"5s|0|never" group:"Sessions and streams"`
 }
 
 func (s *serveCmd) config(w *world) gateway.Config {

@@ -196,5 +196,8 @@ func validateOrigin(origin string) error {
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
 		return bad("is no origin: write scheme://host or scheme://host:port, without a path, such as https://app.example.com")
 	}
+	if port := u.Port(); u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		return bad("has the port that goes without saying, which browsers leave out: write " + u.Scheme + "://" + u.Hostname())
+	}
 	return nil
 }

@@ -42,6 +42,7 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 		{"one address twice", func(c *Config) { c.Ops = c.Inside }, "--ops", `"127.0.0.1:8080"`},
 		{"an origin with a path", func(c *Config) { c.AllowOrigin = []string{"https://a.example/x"} }, "--allow-origin", `"https://a.example/x"`},
 		{"an origin without a scheme", func(c *Config) { c.AllowOrigin = []string{"a.example"} }, "--allow-origin", `"a.example"`},
+		{"an origin with the port that browsers leave out", func(c *Config) { c.AllowOrigin = []string{"https://a.example:443"} }, "--allow-origin", `"https://a.example:443"`},
 		{"any origin", func(c *Config) { c.AllowOrigin = []string{"*"} }, "--allow-origin", `"*"`},
 		{"the second origin", func(c *Config) { c.AllowOrigin = []string{"https://a.example", "null"} }, "--allow-origin", `"null"`},
 		{"a negative time that is not never", func(c *Config) { c.ReaskAfter = -time.Second }, "--reask-after", `"-1s"`},

@@ -56,7 +56,11 @@ func (h *Handler) admit(x *exchange, container string) (c *mux.Container, s sess
 	}
 	s, refused := h.session(&x.request.Header, container)
 	if refused != "" {
-		h.refuse(x, refused, detailOf(refused))
+		d := detailOf(refused)
+		if refused == ReasonNoSession && statedRevision(&x.request.Header).modern() {
+			d.cause = modernRevision + " has POST only, and subscriptions/listen in place of GET"
+		}
+		h.refuse(x, refused, d)
 		return nil, session{}, false
 	}
 	if c = h.enter(container, s); c == nil {

@@ -50,6 +50,7 @@ func TestAllocationsPerRequest(t *testing.T) {
 	}
 	defer claim.Detach()
 	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(`{"content":[]}`))})
+	w.mux.Container("c1").Sink().(*Face).learn(nil, []byte(toolList("", annotated("wants"))))
 	token, _ := w.faces.mint("c1", newest)
 	session := []string{"Mcp-Session-Id: " + token, "MCP-Protocol-Version: 2025-11-25"}
 	stateless := func(method string, more ...string) []string {
@@ -69,6 +70,9 @@ func TestAllocationsPerRequest(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"result":` + string(w.handler.ours.templates) + `}`, 1},
 		{"modern call", stateless("tools/call", "Mcp-Name: t"),
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernKey + `,"name":"t"}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
+		{"modern call with arguments in headers", stateless("tools/call", "Mcp-Name: wants", "Mcp-Param-Region: eu", "Mcp-Param-N: 1"),
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernKey + `,"name":"wants","arguments":{"n":1,"region":"\u0065u"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
 	} {
 		client := w.offline()

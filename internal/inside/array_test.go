@@ -54,7 +54,7 @@ func TestArraysThatAreNoBatch(t *testing.T) {
 		old.send(c.body, c.changes...).fails(c.status, c.code, "", c.part)
 	}
 	old.send(`[`+pingBody+`]`, with("Mcp-Session-Id", "nonsense")).
-		is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`)
+		is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found: send initialize again, without Mcp-Session-Id"}}`)
 	old.send(`[`+strings.Repeat(pingBody+`,`, maxBatch-1)+pingBody+`]`).is(200, "")
 }
 

@@ -284,6 +284,23 @@ type nopListener struct{ net.Listener }
 
 func (nopListener) Close() error { return nil }
 
+// TestShutdownCutsWhoDoesNotTakeItsResponse, and ends well all the same.
+func TestShutdownCutsWhoDoesNotTakeItsResponse(t *testing.T) {
+	w := newWorld(t, func(o *options) { o.pace.cut = 50 * time.Millisecond })
+	s, p := w.connect("c1"), w.provide("c1")
+	conn := w.raw("")
+	s.postOn(conn, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
+	p.result(p.next(), `{"content":[],"pad":"`+strings.Repeat("x", 32<<20)+`"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := w.handler.Shutdown(ctx); err != nil {
+		t.Errorf("the shutdown failed: %v", err)
+	}
+	if body, err := io.ReadAll(conn); err == nil && strings.HasSuffix(string(body), "}}") {
+		t.Error("the response arrived whole, so that nobody was cut")
+	}
+}
+
 func TestShutdownSettlesEverything(t *testing.T) {
 	w := newWorld(t)
 	s, p := w.connect("c1"), w.provide("c1")

@@ -66,11 +66,11 @@ func isHeaderName(name []byte) bool {
 // sharedWith is the origin whose page may read the response; nil where the
 // request comes from no page, or from one that is not allowed.
 func (h *Handler) sharedWith(header *fasthttp.RequestHeader) []byte {
-	origin := header.Peek(fasthttp.HeaderOrigin)
-	if len(origin) == 0 || !h.origins.Allow(origin) {
+	origins := header.PeekAll(fasthttp.HeaderOrigin)
+	if len(origins) == 0 || len(origins[0]) == 0 || ambiguous(origins) || !h.origins.Allow(origins[0]) {
 		return nil
 	}
-	return origin
+	return origins[0]
 }
 
 // share lets the page that sent the request read the response.

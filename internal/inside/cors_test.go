@@ -107,6 +107,16 @@ func TestForeignPagesAreToldNothing(t *testing.T) {
 	}
 }
 
+func TestTwoOriginsAreNone(t *testing.T) {
+	w := newWorld(t, fromPage)
+	r := do(t, newClient(t), w.post("/mcp", initializeBody, with("Origin", page), func(r *http.Request) {
+		r.Header.Add("Origin", "https://evil.example.com")
+	})).is(400, "")
+	if got := r.header.Get("Access-Control-Allow-Origin"); got != "" {
+		t.Errorf("the refusal is shared with %q", got)
+	}
+}
+
 func TestLoopbackPagesAreAllowedOnLoopback(t *testing.T) {
 	w := newWorld(t, func(o *options) { o.loopback = true })
 	for _, origin := range []string{"http://localhost:6274", "http://127.0.0.1", "http://[::1]:80"} {

@@ -131,24 +131,29 @@ func TestGoneMayBeAskedAtAnyTime(t *testing.T) {
 // departed is a connection whose client has left.
 func departed(t testing.TB) *sock.Conn {
 	t.Helper()
+	conn, client := connected(t)
+	_ = client.Close()
+	await(t, "the departure", conn.Departed)
+	return conn
+}
+
+// connected is a connection and its client.
+func connected(t testing.TB) (conn *sock.Conn, client net.Conn) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	client, err := net.DialTimeout("tcp", ln.Addr().String(), patience)
-	if err != nil {
+	if client, err = net.DialTimeout("tcp", ln.Addr().String(), patience); err != nil {
 		t.Fatal(err)
 	}
 	server, err := ln.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
-	_ = client.Close()
-	conn := sock.Wrap(server)
-	await(t, "the departure", conn.Departed)
-	return conn
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return sock.Wrap(server), client
 }
 
 // only is the one call of a container.
@@ -191,19 +196,20 @@ func TestA10_DepartureNobodyHasNoticedIsNotAnnounced(t *testing.T) {
 // TestA10_DepartureOfAYoungCallIsNoticedSooner has one client leave at once, and
 // one after an hour, of which nothing tells.
 func TestA10_DepartureOfAYoungCallIsNoticedSooner(t *testing.T) {
-	gone := departed(t)
 	for _, c := range []struct{ after, most time.Duration }{{0, firstLook}, {time.Hour, departurePoll}} {
+		conn, client := connected(t)
 		synctest.Test(t, func(t *testing.T) {
 			w := newDeafWorld(t, func(o *options) { o.sseAfter = Never })
 			defer w.stop()
-			r := w.reply(nil)
+			r := w.reply(conn)
 			made := r.dummy()
 			made.ask = r.container.Ask(codec.ListTools, nil, made)
 			waited := make(chan struct{})
 			go func() { defer close(waited); r.wait() }()
 			<-time.After(c.after)
 			synctest.Wait()
-			r.x.client.conn = gone
+			_ = client.Close()
+			await(t, "the departure", conn.Departed)
 			left := time.Now()
 			<-waited
 			if made.outcome != mux.Left || !r.x.spoilt {

@@ -47,11 +47,19 @@
 //	 └ the locks of package stream and of keepalive.Ring
 //	tokens.mu      the progress tokens of one container; a leaf
 //	queue.mu       the progress that waits for one response; a leaf
+//	Tools          of toolheader: the tools of one container with headers; a leaf
 //	Handler.mu     its listeners; a leaf
 //
 // Nothing of package mux is called while one of them is held. Of what package mux
-// calls, call.Gone and call.Settle take none of them, Face.Notify takes tokens.mu
-// and then queue.mu, and Face.Forgotten takes Face.mu and archive.mu.
+// calls, call.Gone takes none of them, call.Settle that of Tools,
+// Face.Notify tokens.mu and then queue.mu, and Face.Forgotten Face.mu and
+// archive.mu.
+//
+// A tool may have arguments of its calls repeated in headers, for whoever routes
+// them. The lists of tools that pass say which: the Face remembers that, and a
+// modern tools/call whose headers do not repeat its arguments is refused. A tool of
+// which no list has passed since the container began, or its tools last changed, is
+// not known, and its calls are not checked.
 //
 // A container is entered while a request of it is served and while a stream is
 // open, so that it is not forgotten meanwhile (protocol G5). What its sessions

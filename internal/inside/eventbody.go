@@ -20,7 +20,7 @@ type eventBody struct {
 	last    bool          // the head says that the connection ends
 	broken  bool          // a write failed, or the body will lack its end
 	stall   time.Duration // for how long the client may take nothing
-	attend  func()        // is called ahead of each write, and by one that was hurried
+	attend  func()        // is called ahead of each write, and by one that was hurried; nil once nobody hurries
 	out     *codec.Buffer // what has yet to be written; nil mostly
 }
 
@@ -123,7 +123,9 @@ func (b *eventBody) write(p []byte) error {
 		if err := b.conn.SetWriteDeadline(until); err != nil {
 			return err
 		}
-		b.attend() // to what came before there was a deadline to hurry it by
+		if b.attend != nil {
+			b.attend() // to what came before there was a deadline to hurry it by
+		}
 		n, err := b.conn.Write(p)
 		p = p[n:]
 		switch {

@@ -301,7 +301,7 @@ func TestDeleteEndsTheStream(t *testing.T) {
 	s.delete().is(204, "")
 	e.ends()
 	await(t, "one stream left", func() bool { return w.streams.Streams.Load() == 1 })
-	do(t, s.http, s.request("", method("GET"))).is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`)
+	do(t, s.http, s.request("", method("GET"))).is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found: send initialize again, without Mcp-Session-Id"}}`)
 }
 
 // TestStreamOfASessionThatEndsMeanwhile opens a stream between the judgement of
@@ -319,7 +319,7 @@ func TestStreamOfASessionThatEndsMeanwhile(t *testing.T) {
 	defer client.Close()
 	go w.handler.stream(sock.Wrap(server), &listening{container: c, session: read})
 	body := readAll(t, client)
-	if !strings.HasPrefix(body, "HTTP/1.1 404 ") || !strings.HasSuffix(body, `"message":"Session not found"}}`) {
+	if !strings.HasPrefix(body, "HTTP/1.1 404 ") || !strings.HasSuffix(body, `"message":"Session not found: send initialize again, without Mcp-Session-Id"}}`) {
 		t.Errorf("got %q", body)
 	}
 }

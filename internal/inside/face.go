@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
@@ -23,6 +24,10 @@ type Face struct {
 	// tokens are the progress tokens of its calls.
 	tokens tokens
 
+	// tools are those whose calls have headers of their own, as far as lists of
+	// them have passed. It is nil until one has.
+	tools atomic.Pointer[toolheader.Tools]
+
 	// opening makes one change of streams at a time, the closing of a stream
 	// included, which mu is not held for.
 	opening sync.Mutex
@@ -35,7 +40,10 @@ type Face struct {
 	streams  map[sessionID]*events // each session's one stream, the newest (protocol N7)
 }
 
-const methodProgress = "notifications/progress"
+const (
+	methodProgress     = "notifications/progress"
+	methodToolsChanged = "notifications/tools/list_changed"
+)
 
 // eventOverhead is what an event adds to its JSON: "event: message", "data: "
 // and the line breaks.
@@ -49,6 +57,9 @@ func (f *Face) Notify(n codec.Notification) {
 	if string(n.Method) == methodProgress {
 		f.progress(n)
 		return
+	}
+	if f.tools.Load() != nil && string(n.Method) == methodToolsChanged {
+		f.tools.Store(nil)
 	}
 	heard := 0
 	if f.hub.Streams() > 0 {

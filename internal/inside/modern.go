@@ -2,12 +2,11 @@ package inside
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -39,6 +38,10 @@ func (h *Handler) modern(x *exchange) {
 	case string(m.Method) == methodListen:
 		h.subscribe(x, p.container, m)
 	default:
+		if fault := h.faultOfParams(&x.request.Header, p); fault != "" {
+			h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID, cause: fault})
+			return
+		}
 		c := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
 		defer c.Exit()
 		h.request(x, c)
@@ -72,7 +75,7 @@ func judgeModern(header *fasthttp.RequestHeader, p *posting) (Reason, detail) {
 	case v.times == 1 && !bytes.Equal(v.name, claimed):
 		return ReasonHeaderMismatch, detail{cause: headerRevision + " differs from the protocolVersion of params._meta"}
 	case string(claimed) != modernRevision:
-		return ReasonRevision, detail{cause: "without initialize it is " + modernRevision + " only", data: unsupportedData(meta.ProtocolVersion)}
+		return ReasonRevision, detail{cause: "a request without a session is of " + modernRevision, data: unsupportedData(meta.ProtocolVersion)}
 	case v.times == 0:
 		return ReasonHeaderMismatch, detail{cause: headerRevision + " is missing"}
 	}
@@ -130,7 +133,7 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 	values := header.PeekAll(name)
 	switch len(values) {
 	case 0:
-		return name + " is missing: it must repeat " + member
+		return name + " is missing: send the request's " + member + " in it"
 	case 1:
 	default:
 		return "there are two " + name + " headers"
@@ -138,28 +141,14 @@ func faultOfHeader(header *fasthttp.RequestHeader, name string, want []byte, mem
 	value := trimOWS(values[0])
 	if mayBeEncoded {
 		var ok bool
-		if value, ok = decodeHeader(value); !ok {
+		if value, ok = toolheader.Decode(value); !ok {
 			return name + " is not in padded Base64 of UTF-8, as its =?base64? announces"
 		}
 	}
 	if want == nil || !bytes.Equal(value, want) {
-		return name + " differs from " + member
+		return name + " differs from the request's " + member
 	}
 	return ""
-}
-
-// decodeHeader decodes a value of the form =?base64?…?=. Any other stays as it
-// is: some clients send names as raw UTF-8.
-func decodeHeader(value []byte) (text []byte, ok bool) {
-	encoded, ok := bytes.CutPrefix(value, []byte("=?base64?"))
-	if !ok {
-		return value, true
-	}
-	if encoded, ok = bytes.CutSuffix(encoded, []byte("?=")); !ok {
-		return value, true
-	}
-	text, err := base64.StdEncoding.Strict().AppendDecode(nil, encoded)
-	return text, err == nil && utf8.Valid(text)
 }
 
 // textOf is what a JSON string says; nil and false for any other value.

@@ -9,6 +9,7 @@ type pace struct {
 	head time.Duration // a request's head, from its first byte
 	step time.Duration // until more of a body arrives
 	body time.Duration // a whole body
+	cut  time.Duration // from the shutdown to the end of who has not taken its response
 }
 
 var usualPace = pace{
@@ -16,6 +17,7 @@ var usualPace = pace{
 	head: 10 * time.Second,
 	step: 10 * time.Second,
 	body: 5 * time.Minute,
+	cut:  5 * time.Second,
 }
 
 // How long a connection that was given up is still read: closing at once would

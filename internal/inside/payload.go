@@ -37,8 +37,8 @@ func (h *Handler) payload(a *asking, token []byte) (payload []byte, buffer *code
 	case h.cfg.FarSide != modernRevision:
 		// A server of both eras takes who sends one of these for stateless.
 		edit.DropModern = isStateless(&a.meta)
-	case a.era == legacy:
-		edit.Add = statelessMeta
+	case a.era == legacy: // which cannot do what it may say of itself there
+		edit.DropModern, edit.Add = isStateless(&a.meta), statelessMeta
 	}
 	if token == nil && !edit.DropModern && edit.Add == nil {
 		return params, nil, nil

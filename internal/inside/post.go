@@ -119,6 +119,11 @@ func (h *Handler) postOther(x *exchange, err error) {
 	}
 }
 
+// unadmittedLimit is what a client has to know that was refused for want of a
+// session before its body could be read: it may have been an initialize.
+var unadmittedLimit = "without a session a body of more than " + strconv.Itoa(maxUnadmitted) +
+	" bytes is not read, whatever is in it"
+
 // refuseUnread answers a request whose body was not read to its end.
 func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
 	p := &x.posting
@@ -131,7 +136,11 @@ func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
 		return
 	}
 	if p.noSession != "" && !p.stated.modern() {
-		h.refuse(x, p.noSession, detailOf(p.noSession))
+		d := detailOf(p.noSession)
+		if d.cause == "" {
+			d.cause = unadmittedLimit
+		}
+		h.refuse(x, p.noSession, d)
 		return
 	}
 	h.refuse(x, ReasonTooBig, h.limit())
@@ -255,7 +264,7 @@ func (h *Handler) local(e era, m *codec.Message) (out *codec.Buffer, status int,
 }
 
 func methodNotFound(m *codec.Message) *codec.Buffer {
-	return failure(m.ID, codeMethodNotFound, "Method not found: "+strconv.Quote(string(m.Method)))
+	return failure(m.ID, codeMethodNotFound, "Method not found: "+strconv.Quote(logged(m.Method)))
 }
 
 // statusOf is the HTTP status of a response with an error. In the legacy era it

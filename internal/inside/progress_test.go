@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -160,6 +161,30 @@ func TestAnswerWaitsForNobodyForLong(t *testing.T) {
 	reply.wait(200).is(200, answerOf("1"))
 }
 
+// TestProgressThatKeepsComingHoldsNoAnswerUp has progress come at every look at a
+// path that is never drained, until none comes any more.
+func TestProgressThatKeepsComingHoldsNoAnswerUp(t *testing.T) {
+	w := newWorld(t)
+	s, p := w.connect("c1"), w.provide("c1")
+	d := &drainer{asked: make(chan struct{}, 1)}
+	reply := s.start(progressCall("1", "5"))
+	a := <-p.asks
+	p.pushOn(d)
+	const looks = 24 // doubling that often makes a day of what the first wait is
+	var pushed sync.WaitGroup
+	pushed.Go(func() {
+		for n := range looks {
+			<-d.asked
+			p.notify(progressOf(a.token(t), n))
+		}
+	})
+	p.result(a, emptyContent)
+	pushed.Wait()
+	if got := reply.wait(200).body; !strings.HasSuffix(got, "data: "+answerOf("1")+"\n\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestOldestProgressIsLost fills a queue by number and by size.
 func TestOldestProgressIsLost(t *testing.T) {
 	for _, c := range []struct{ size, fit int }{{1, maxProgress}, {1 << 16, 16}, {maxProgressBytes, 1}, {maxProgressBytes - 1, 1}} {
@@ -207,30 +232,31 @@ func (s *mcpSession) stalled(p *provider, body string, lines ...string) (net.Con
 	return conn, a
 }
 
-// flood sends progress until nothing of it is taken for long.
+// flood sends progress until much of it in a row is lost, or its call is over.
 func (p *provider) flood(a heard) {
 	p.t.Helper()
 	face := p.mux.Lookup(p.container).Sink().(*Face)
-	big := strings.Replace(progressOf(a.token(p.t), 1), `"progress"`, `"message":"`+strings.Repeat("x", 8<<10)+`","progress"`, 1)
-	lost := func() int { return face.faces.observer.(*counts).of("unheard " + UnheardFull) }
-	for row, before := 0, lost(); row < 2000; runtime.Gosched() {
+	observed := face.faces.observer.(*counts)
+	big := strings.Replace(progressOf(a.token(p.t), 1), `"progress"`, `"message":"`+strings.Repeat("x", 32<<10)+`","progress"`, 1)
+	for row, before := 0, 0; row < 100 && observed.of("unheard "+UnheardProgress) == 0; runtime.Gosched() {
 		p.notify(big)
-		now := lost()
-		if row++; now == before {
+		lost := observed.of("unheard " + UnheardFull)
+		if row++; lost == before {
 			row = 0
 		}
-		before = now
+		before = lost
 	}
 }
 
 // TestClientThatReadsNothingHarmsNobody floods one client with progress that it
 // does not read. Others are answered, and it is given up.
 func TestClientThatReadsNothingHarmsNobody(t *testing.T) {
-	w := newWorld(t, func(o *options) { o.stream = func(c *stream.Config) { c.Stall = 300 * time.Millisecond } })
+	w := newWorld(t, func(o *options) { o.stream = func(c *stream.Config) { c.Stall = time.Second } })
 	s, other, p := w.connect("c1"), w.connect("c1"), w.provide("c1")
-	_, a := s.stalled(p, progressCall("1", "5"))
-	c := w.only("c1")
-	q := c.reply.queue
+	s.postOn(w.raw(""), progressCall("1", "5"))
+	a := p.next()
+	q := w.only("c1").reply.queue
+	p.flood(a)
 	q.mu.Lock()
 	if len(q.events) > maxProgress || q.bytes > maxProgressBytes {
 		t.Errorf("%d events of %d bytes wait", len(q.events), q.bytes)

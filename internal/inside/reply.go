@@ -95,6 +95,9 @@ func (r *reply) begin(h *Handler, x *exchange, c *mux.Container) {
 // nobody again.
 func (r *reply) release() {
 	r.timer.Stop()
+	if r.x.events != nil {
+		r.x.events.attend = nil // the rest is written when r is another's
+	}
 	if !r.done {
 		r.abort()
 		return
@@ -335,12 +338,17 @@ func (r *reply) drain(c *call) {
 		return
 	}
 	until := time.Now().Add(drainTime)
-	for step := firstDrain; !r.container.Drained() && time.Now().Before(until); step *= 2 {
-		r.timer.Reset(step)
+	for step := firstDrain; !r.container.Drained(); {
+		left := time.Until(until)
+		if left <= 0 {
+			break
+		}
+		r.timer.Reset(min(step, left))
 		select {
 		case <-r.queue.wake:
 			r.progress()
 		case <-r.timer.C:
+			step *= 2
 		}
 	}
 	r.deafen(c)

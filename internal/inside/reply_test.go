@@ -364,3 +364,25 @@ func TestPanicOverAnAnswerIsTold(t *testing.T) {
 		t.Errorf("the client is told %v", out)
 	}
 }
+
+// TestStreamOutlivesItsReply has the last part of a response be written when its
+// reply may be another request's already.
+func TestStreamOutlivesItsReply(t *testing.T) {
+	w := newWorld(t)
+	conn, client := connected(t)
+	x := w.exchange(conn)
+	r := w.handler.takeReply(x, w.mux.Container("c1"))
+	r.commit()
+	r.wait()
+	r.release()
+	r.news <- news{}
+	defer func() { <-r.news }()
+	x.events.message([]byte(`{}`))
+	if !x.finish() {
+		t.Error("no other request may follow")
+	}
+	_ = conn.CloseWrite()
+	if got := readAll(t, client); !strings.HasSuffix(got, "\r\n\r\n00000019\r\nevent: message\ndata: {}\n\n\r\n0\r\n\r\n") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -77,15 +77,18 @@ func (r *roster) close() (open []*events) {
 	return open
 }
 
-// cut closes every connection.
-func (r *roster) cut() {
+// cut closes every connection, and tells how many there were.
+func (r *roster) cut() (connections int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.severed = true
+	connections = len(r.conns)
 	for conn := range r.conns {
 		_ = conn.Close()
 	}
 	for e := r.streams.next; e != &r.streams; e = e.next {
 		_ = e.conn.Close() // it may still be waiting for its last message to be taken
+		connections++
 	}
+	return connections
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"runtime/debug"
+	"time"
 
 	"github.com/diverge-network/gateway/internal/sock"
 )
@@ -83,9 +84,10 @@ func (h *Handler) speak(conn net.Conn) {
 
 // Shutdown closes the listeners and the event streams, and waits until the
 // requests that have arrived are answered: those that wait for an answer get one
-// from mux.Mux.Stop, which is the caller's to call. When it returns nil every
-// goroutine of the handler has ended. When ctx ends first, the connections are
-// cut, and its error is returned. Further calls do the same wait.
+// from mux.Mux.Stop, which is the caller's to call. A client that has not taken
+// its response within pace.cut is cut. When it returns nil every goroutine of
+// the handler has ended. When ctx ends first, the connections are cut, and its
+// error is returned. Further calls do the same wait.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.closeListeners()
 	for _, e := range h.roster.close() {
@@ -97,12 +99,20 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		h.running.Wait()
 		h.ring.Close()
 	}()
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-		h.roster.cut()
-		return ctx.Err()
+	late := time.NewTimer(h.pace.cut)
+	defer late.Stop()
+	for {
+		select {
+		case <-gone:
+			return nil
+		case <-late.C:
+			if n := h.roster.cut(); n > 0 {
+				h.log.Warn("cut connections whose clients did not take their responses", "connections", n, "after", h.pace.cut)
+			}
+		case <-ctx.Done():
+			h.roster.cut()
+			return ctx.Err()
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-const notFound = `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`
+const notFound = `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found: send initialize again, without Mcp-Session-Id"}}`
 
 // at is the session as a client of another gateway has it.
 func (s *mcpSession) at(w *world) *mcpSession {

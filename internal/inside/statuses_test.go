@@ -87,7 +87,7 @@ func TestRefusedHEADHasNoBody(t *testing.T) {
 func TestUnknownSessionIsAnsweredWithoutID(t *testing.T) {
 	w := newWorld(t)
 	do(t, newClient(t), w.post("/mcp", pingBody, with("Mcp-Session-Id", "nonsense"))).
-		is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`)
+		is(404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found: send initialize again, without Mcp-Session-Id"}}`)
 }
 
 func TestAcceptedForms(t *testing.T) {

@@ -43,7 +43,7 @@ type refusal struct {
 
 var refusals = [...]refusal{
 	{reason: ReasonUnknownPath, status: http.StatusNotFound,
-		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}, and /containers"},
+		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}, and /containers; MCP clients belong on the inside listener"},
 	{reason: ReasonBadContainer, status: http.StatusNotFound,
 		text: "no such container: an id is 1 to 128 of A-Z a-z 0-9 . _ - and does not start with a dot"},
 	{reason: ReasonMethod, status: http.StatusMethodNotAllowed,

@@ -63,6 +63,7 @@ func named(r results.Run) string {
 // conformanceTable has a row for each scenario, and a column for each version of the suite and revision.
 func conformanceTable(suites []results.Suite) *grid {
 	g := newGrid("scenario")
+	g.absent = "not served"
 	for _, s := range suites {
 		column := s.Revision + " by " + s.Tool[strings.LastIndex(s.Tool, "@")+1:]
 		g.fault(column+", "+s.FarSide, s.Failure)

@@ -18,14 +18,17 @@ What other people's software does with the gateway. Every cell comes from a chec
 ` + "`gateway serve` and `gateway answer`" + ` in front of an MCP server. Made by
 
 ` + "```sh" + `
-go run ./test/interop --out /tmp/results       # clients and providers; test/interop/README.md says how
+go run ./test/interop --out /tmp/results       # clients and providers
 go run ./test/conformance --out /tmp/results   # the official conformance suite
 go run ./test/compatibility --results /tmp/results
 ` + "```" + `
 
+The first two install what they run, which takes minutes the first time, and need Node, npm, Python and cargo;
+[test/interop](../test/interop/README.md) says what each check is, and how to run some of them.
+
 *yes*: checked with a far side (what is behind ` + "`gateway answer`" + `) that has sessions, and with one of the stateless revision;
-where they differ, the cell says which. *–*: there is no such thing, for the reason below the table. **no**: it failed. Empty:
-not tried.
+where they differ, the cell says which. *–*: that revision, or that program, has no such thing. *not served*: the gateway, or
+the server behind it, does not have it. The reasons are below each table. **no**: it failed. Empty: there is no such check.
 `
 
 // render is the whole document.
@@ -42,9 +45,9 @@ func render(interop results.Interop, conformance results.Conformance) []byte {
 	b.WriteString(preamble)
 	b.WriteString("\n## Features by revision\n\nOn the wire, by a client of no SDK.\n")
 	table(&b, featureTable(features))
-	b.WriteString("\n## Clients\n\nThe checks are those of test/interop/README.md.\n")
+	b.WriteString("\n## Clients\n\nThe checks are those of [test/interop](../test/interop/README.md).\n")
 	table(&b, clientTable(clients))
-	b.WriteString("\n## Servers of the five kinds\n\nWritten by docs/protocol.md alone, called by a client of each era.\n")
+	b.WriteString("\n## Servers of the five kinds\n\nWritten by [protocol.md](protocol.md) alone, called by a client of each era. The checks are those of\n[test/interop](../test/interop/README.md).\n")
 	table(&b, providerTable(interop.Providers))
 	b.WriteString("\n## Conformance\n\nScenarios of the official suite, through the gateway in front of the Go SDK's conformance server.\n")
 	table(&b, conformanceTable(conformance.Suites))
@@ -59,6 +62,7 @@ type grid struct {
 	cells   map[[2]string]*cell // by row and column
 	sides   []string            // far sides of all cells
 	broken  []string            // runs that are no good as a whole, whatever their checks say
+	absent  string              // the word for results.Absent
 }
 
 // cell gathers what became of one check.
@@ -69,7 +73,7 @@ type cell struct {
 }
 
 func newGrid(corner ...string) *grid {
-	return &grid{corner: corner, cells: map[[2]string]*cell{}}
+	return &grid{corner: corner, cells: map[[2]string]*cell{}, absent: "–"}
 }
 
 // add puts a check into the grid. A second one of the same far side in one cell makes it worse, never better.
@@ -102,7 +106,16 @@ func (g *grid) fault(run, failure string) {
 	}
 }
 
-var words = map[results.Outcome]string{results.Pass: "yes", results.Absent: "–", results.Fail: "**no**"}
+func (g *grid) word(o results.Outcome) string {
+	switch o {
+	case results.Pass:
+		return "yes"
+	case results.Absent:
+		return g.absent
+	default:
+		return "**no**"
+	}
+}
 
 // say is a cell in words; where the far sides differ, or one was not tried, it says which.
 func (g *grid) say(row, column string) string {
@@ -112,7 +125,7 @@ func (g *grid) say(row, column string) string {
 	}
 	var outcomes, each []string
 	for _, farSide := range slices.Sorted(maps.Keys(c.by)) {
-		word := words[c.by[farSide]]
+		word := g.word(c.by[farSide])
 		outcomes = append(outcomes, word)
 		each = append(each, word+" ("+farSide+")")
 	}

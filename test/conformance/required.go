@@ -38,6 +38,7 @@ var (
 		"input-required-result-validate-input",
 		// Not counted by the suite, but required here.
 		"http-header-validation",
+		"http-custom-header-server-validation",
 		"json-schema-2020-12",
 	)
 	// What a stateless server behind the gateway can do besides passes through.

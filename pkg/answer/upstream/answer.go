@@ -73,9 +73,8 @@ func (s *seat) Answer(ctx context.Context, k codec.Kind, params []byte) ([]byte,
 
 // request sends one request to the server. Errors: *failure, *codec.Error, or ctx's cause.
 func (k *keeper) request(ctx context.Context, method string, a asked) (reply, error) {
-	var lost *session
-	for {
-		s, err := k.acquire(ctx, lost)
+	for repeated := false; ; {
+		s, err := k.acquire(ctx)
 		if err != nil {
 			return reply{}, err
 		}
@@ -83,7 +82,7 @@ func (k *keeper) request(ctx context.Context, method string, a asked) (reply, er
 		if err != nil {
 			return reply{}, err
 		}
-		got, err := s.call(ctx, method, params)
+		got, err := s.request(ctx, method, params)
 		var broken *brokenError
 		var refusal *refusedError
 		var odd *unusableError
@@ -93,9 +92,9 @@ func (k *keeper) request(ctx context.Context, method string, a asked) (reply, er
 				s.useful.Store(true)
 			}
 			return got, nil
-		case errors.As(err, &broken) && broken.unexecuted && lost == nil:
+		case errors.As(err, &broken) && broken.unexecuted && !repeated: // in a new session, or in this one if it lives
 			k.counters.repeated.Add(1)
-			lost = s
+			repeated = true
 			continue
 		case errors.As(err, &broken):
 			return reply{}, unanswered(err)

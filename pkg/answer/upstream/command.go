@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -26,12 +27,13 @@ type commandDialer struct {
 	env   []string
 	dir   string
 	limit int
+	exit  time.Duration
 	noise *atomic.Uint64 // lines skipped
 	among *commands
 }
 
 func newCommandDialer(c Config, noise *atomic.Uint64) *commandDialer {
-	return &commandDialer{argv: c.Command, env: c.Env, dir: c.Dir, limit: c.MaxMessage, noise: noise, among: &running}
+	return &commandDialer{argv: c.Command, env: c.Env, dir: c.Dir, limit: c.MaxMessage, exit: c.exit, noise: noise, among: &running}
 }
 
 // String is the program without its arguments, which may be secret.
@@ -68,12 +70,13 @@ func (d *commandDialer) dial(ctx context.Context, log *slog.Logger) (link, error
 		d.among.ended(cmd)
 		return nil, err
 	}
-	l := &commandLink{conn: conn, cmd: cmd, stdin: stdin, reader: reader, turn: make(chan struct{}, 1), exited: make(chan struct{})}
+	l := &commandLink{conn: conn, cmd: cmd, stdin: stdin, reader: reader, patience: d.exit, turn: make(chan struct{}, 1), exited: make(chan struct{})}
 	go func() { // ends with the process, which close ends; close waits for it
 		err := cmd.Wait()
 		d.among.ended(cmd)
 		stderr.flush()
-		writer.CloseWithError(exitError(err))
+		l.end = exitError(err)
+		writer.CloseWithError(l.end)
 		close(l.exited)
 	}()
 	return l, nil
@@ -94,12 +97,14 @@ func exitError(err error) error {
 
 // commandLink is one run of the command.
 type commandLink struct {
-	conn   mcp.Connection
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	reader *io.PipeReader
-	turn   chan struct{} // holds one while a message is written
-	exited chan struct{}
+	conn     mcp.Connection
+	cmd      *exec.Cmd
+	stdin    io.Closer
+	reader   *io.PipeReader
+	patience time.Duration
+	turn     chan struct{} // holds one while a message is written
+	exited   chan struct{}
+	end      error // how the process exited; written before exited is closed
 }
 
 func (l *commandLink) read(ctx context.Context) (jsonrpc.Message, error) { return l.conn.Read(ctx) }
@@ -115,7 +120,7 @@ func (l *commandLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case l.turn <- struct{}{}:
 	case <-l.exited:
-		return &brokenError{cause: errExited}
+		return &brokenError{cause: l.end}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -130,15 +135,29 @@ func (l *commandLink) write(ctx context.Context, msg jsonrpc.Message) error {
 		case err == nil:
 			return nil
 		case ctx.Err() == nil:
-			return &brokenError{cause: err}
+			return &brokenError{cause: l.unwritable(ctx, err)}
 		}
 	case <-ctx.Done():
 	}
 	return context.Cause(ctx)
 }
 
-// negotiated implements link: there are no headers to name it in.
-func (l *commandLink) negotiated(string) {}
+// unwritable is why a message could not be written. A process that exits is seen to have closed its input before it is seen
+// to have exited, but how it exited is what an operator should read.
+func (l *commandLink) unwritable(ctx context.Context, err error) error {
+	timer := time.NewTimer(l.patience)
+	defer timer.Stop()
+	select {
+	case <-l.exited:
+		return l.end
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return err
+}
+
+// negotiated implements link: there are no headers.
+func (l *commandLink) negotiated(string, *toolheader.Tools) {}
 
 // established implements link: all that a process says comes on one stream, which is open already.
 func (l *commandLink) established(*session) {}
@@ -150,9 +169,9 @@ func (l *commandLink) streamEach() bool { return false }
 func (l *commandLink) close() {
 	l.reader.Close()
 	l.stdin.Close()
-	if !l.exitsWithin(exitTimeout) {
+	if !l.exitsWithin(l.patience) {
 		terminateGroup(l.cmd)
-		if !l.exitsWithin(exitTimeout) {
+		if !l.exitsWithin(l.patience) {
 			killGroup(l.cmd)
 		}
 	}

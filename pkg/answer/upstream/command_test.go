@@ -2,13 +2,20 @@ package upstream
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/diverge-network/gateway/pkg/codec"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // helper is this test binary in another role.
@@ -18,7 +25,8 @@ func helper(t *testing.T, role string, log *slog.Logger) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Command: []string{self}, Env: []string{commandRole + "=" + role}, Logger: log}
+	// The race detector would have every process linger for a second at its exit.
+	return Config{Command: []string{self}, Env: []string{commandRole + "=" + role, "GORACE=atexit_sleep_ms=0"}, Logger: log}
 }
 
 // journal is a log to look into.
@@ -129,7 +137,9 @@ func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
 
 func TestACommandThatDoesNotEndByItselfIsTerminated(t *testing.T) {
 	t.Parallel()
-	u := open(t, helper(t, "deaf", quiet))
+	cfg := helper(t, "deaf", quiet)
+	cfg.exit = shortly
+	u := open(t, cfg)
 	ask(t, u, codec.ListTools, "null")
 	if err := u.Close(); err != nil { // returns when the process is gone
 		t.Fatal(err)
@@ -156,4 +166,37 @@ func TestMessageLinesInPieces(t *testing.T) {
 			t.Fatalf("in pieces of %d: noise %q", size, got)
 		}
 	}
+}
+
+// broken is a connection to a process that has closed its input.
+type broken struct {
+	mcp.Connection
+	tried chan struct{}
+}
+
+func (b broken) Write(context.Context, jsonrpc.Message) error {
+	close(b.tried)
+	return syscall.EPIPE
+}
+
+func TestHowACommandExitedIsTheReasonThatItTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reason := errors.New("exit status 3")
+		for _, exits := range []bool{true, false} {
+			l := &commandLink{conn: broken{tried: make(chan struct{})}, patience: exitTimeout, turn: make(chan struct{}, 1), exited: make(chan struct{})}
+			written := make(chan error, 1)
+			go func() { written <- l.write(t.Context(), &jsonrpc.Request{Method: "m"}) }()
+			<-l.conn.(broken).tried
+			want := error(syscall.EPIPE)
+			if exits {
+				<-time.After(exitTimeout / 2)
+				want, l.end = reason, reason
+				close(l.exited)
+			}
+			var lost *brokenError
+			if err := <-written; !errors.As(err, &lost) || !errors.Is(err, want) {
+				t.Errorf("exits %v: the write failed with %v", exits, err)
+			}
+		}
+	})
 }

@@ -43,7 +43,10 @@ type Config struct {
 	// then how many were left out, whatever the server does. Why a call failed is told to it alone, not to the caller.
 	Logger *slog.Logger
 
-	idle int // connections to URL that are kept for the next requests; 0: idlePerHost
+	idle     int           // connections to URL that are kept for the next requests; 0: idlePerHost
+	silence  time.Duration // how long the question for the era may stay without an answer; 0: a third of ConnectTimeout
+	exit     time.Duration // how long a process has to exit, each time it is told to; 0: exitTimeout
+	courtesy time.Duration // bounds messages that nobody waits for; 0: courtesyTimeout
 }
 
 func (c Config) withDefaults() Config {
@@ -64,6 +67,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.idle == 0 {
 		c.idle = idlePerHost
+	}
+	if c.silence == 0 {
+		c.silence = c.ConnectTimeout / 3
+	}
+	if c.exit == 0 {
+		c.exit = exitTimeout
+	}
+	if c.courtesy == 0 {
+		c.courtesy = courtesyTimeout
 	}
 	return c
 }

@@ -144,7 +144,7 @@ func (s *session) adopt(f finding) error {
 	}
 	s.version, s.server, s.declared = f.version, f.server, declared
 	s.stateless.Store(true)
-	s.link.negotiated(f.version)
+	s.link.negotiated(f.version, s.tools)
 	return nil
 }
 

@@ -119,7 +119,11 @@ func TestTheEraIsFoundOutByAsking(t *testing.T) {
 				}
 			}}
 			log := &journal{}
-			u := open(t, Config{URL: newSite(t, server).url(), Name: "me", Version: "9", Logger: log.logger(), ConnectTimeout: time.Second})
+			cfg := Config{URL: newSite(t, server).url(), Name: "me", Version: "9", Logger: log.logger()}
+			if c.name == "silence" {
+				cfg.silence = shortly
+			}
+			u := open(t, cfg)
 			for range 2 {
 				ask(t, u, codec.ListTools, "null")
 			}
@@ -166,7 +170,7 @@ func TestAModernServerThatIsSlowToAnswerAndKnowsNoHandshakeIsServed(t *testing.T
 			noTools(w, m)
 		}
 	}
-	u := open(t, Config{URL: newSite(t, slow).url(), ConnectTimeout: time.Second})
+	u := open(t, Config{URL: newSite(t, slow).url(), silence: shortly})
 	ask(t, u, codec.ListTools, "null")
 	if got := u.speaks(); got != modernVersion {
 		t.Errorf("%s is spoken", got)
@@ -290,6 +294,7 @@ func TestTheErasOfTheSDKsServers(t *testing.T) {
 }
 
 func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		role     string
 		starts   int // until it has been served twice
@@ -305,9 +310,12 @@ func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
 			t.Parallel()
 			log := &journal{}
 			cfg := helper(t, c.role, log.logger())
-			cfg.ConnectTimeout = 3 * time.Second
-			if c.role == "choking" {
-				cfg.ConnectTimeout = 900 * time.Millisecond // it takes as long as that
+			switch c.role {
+			case "mute":
+				cfg.silence = shortly
+			case "choking":
+				cfg.silence = shortly
+				cfg.ConnectTimeout = 2 * time.Second // it takes as long as that
 			}
 			u := open(t, cfg)
 			heard := hear(t, u)

@@ -17,6 +17,9 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
 
+// shortly is how long what does not come is waited for.
+const shortly = 200 * time.Millisecond
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func open(t *testing.T, cfg Config) *Upstream {
@@ -48,6 +51,25 @@ func soon[T any](t *testing.T, from <-chan T) T {
 		t.Fatal("nothing came in time")
 		panic("unreachable")
 	}
+}
+
+// give is the reverse of soon.
+func give[T any](t *testing.T, to chan<- T, v T) {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case to <- v:
+	case <-timer.C:
+		t.Fatal("nobody took it in time")
+	}
+}
+
+// patient is the context of calls that must end by themselves.
+func patient(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // ask makes one ask, which must be answered with a result.

@@ -85,7 +85,7 @@ func (s *session) begin(ctx context.Context, asking bool) error {
 	found := make(chan finding, 1)
 	s.tasks.Go(func() { found <- s.discover(asked) })
 
-	silence := time.NewTimer(s.config.ConnectTimeout / 3)
+	silence := time.NewTimer(s.config.silence)
 	defer silence.Stop()
 	select {
 	case f := <-found:
@@ -151,8 +151,11 @@ func (s *session) initialize(ctx context.Context) error {
 	}
 	s.version = result.ProtocolVersion
 	s.server = result.ServerInfo.String()
-	s.link.negotiated(s.version)
-	if err := s.notify("notifications/initialized", nil); err != nil {
+	s.link.negotiated(s.version, s.tools)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if err := s.notify(ctx, "notifications/initialized", nil); err != nil {
 		return errors.Join(errors.New("notifications/initialized failed"), err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -76,7 +77,8 @@ type httpLink struct {
 	trip *roundTripper
 	log  *slog.Logger
 
-	plain atomic.Bool // the server does not know encoded names
+	tools *toolheader.Tools // that are known; set before the first call of one
+	plain atomic.Bool       // the server does not know encoded names
 }
 
 func (l *httpLink) read(ctx context.Context) (jsonrpc.Message, error) { return l.conn.Read(ctx) }
@@ -86,7 +88,7 @@ func (l *httpLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
 		x.call = fmt.Sprint(request.ID.Raw())
 		if version := l.trip.version.Load(); request.Method == methodDiscover || version != nil && isStateless(*version) {
-			x.routing = newRouting(request)
+			x.routing = newRouting(request, l.tools)
 			x.routing.plain = l.plain.Load() && x.routing.spellable()
 		}
 	}
@@ -122,7 +124,10 @@ func (l *httpLink) post(ctx context.Context, msg jsonrpc.Message, x *exchange) e
 
 // negotiated makes every further request name the revision: the SDK's connection does so only under the SDK's client, or
 // where a stateless request declares it.
-func (l *httpLink) negotiated(version string) { l.trip.version.Store(&version) }
+func (l *httpLink) negotiated(version string, tools *toolheader.Tools) {
+	l.tools = tools
+	l.trip.version.Store(&version)
+}
 
 func (l *httpLink) streamEach() bool { return true }
 

@@ -167,9 +167,9 @@ func (k *keeper) lost(cause error) {
 	close(last.changed)
 }
 
-// acquire waits for a session other than lost, but no longer than the attempt to connect that is under way or comes
+// acquire waits for a session that lives, but no longer than the attempt to connect that is under way or comes
 // next, and never longer than the connect timeout. The error is a *failure, or ctx's cause.
-func (k *keeper) acquire(ctx context.Context, lost *session) (*session, error) {
+func (k *keeper) acquire(ctx context.Context) (*session, error) {
 	timer := time.NewTimer(k.cfg.ConnectTimeout)
 	defer timer.Stop()
 	k.mu.Lock()
@@ -177,7 +177,7 @@ func (k *keeper) acquire(ctx context.Context, lost *session) (*session, error) {
 	k.mu.Unlock()
 	for failures := now.failures; ; {
 		switch {
-		case now.session != nil && now.session != lost && now.session.ctx.Err() == nil:
+		case now.session != nil && now.session.ctx.Err() == nil:
 			return now.session, nil
 		case k.life.Err() != nil:
 			return nil, unreachable(errClosed)

@@ -41,7 +41,9 @@ func host() int {
 	if err != nil {
 		return 1
 	}
-	if _, err := u.Answer(context.Background(), codec.ListTools, []byte("null")); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := u.Answer(ctx, codec.ListTools, []byte("null")); err != nil {
 		return 1
 	}
 	fmt.Println("answered")

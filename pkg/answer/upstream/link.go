@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -26,8 +27,9 @@ type link interface {
 	// write sends a message. For a request over HTTP it may last until the answer begins. Errors: *brokenError,
 	// *refusedError, *unusableError, or ctx's cause.
 	write(ctx context.Context, msg jsonrpc.Message) error
-	// negotiated tells which protocol revision is spoken from now on.
-	negotiated(version string)
+	// negotiated tells which protocol revision is spoken from now on, and by what the arguments are known that travel in
+	// headers too.
+	negotiated(version string, tools *toolheader.Tools)
 	// established follows a handshake. It returns when the server's notifications can be heard, as far as they can.
 	established(s *session)
 	// streamEach reports whether the messages to one request come on a stream of its own, and a request is given up by

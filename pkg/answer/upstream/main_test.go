@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,9 +32,7 @@ func command(role string) int {
 			return 1
 		}
 		if role == "deaf" {
-			signals := make(chan os.Signal, 1)
-			signal.Notify(signals, syscall.SIGTERM)
-			<-signals // its input is closed, and it goes on
+			lastUntilTerminated() // its input is closed, and it goes on
 		}
 		return 0
 	case "mute", "brittle", "confused", "choking":

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -20,9 +22,10 @@ type memory struct {
 	links    chan *memoryLink // each connection
 	link     *memoryLink      // the last taken from links
 
-	modern       bool         // it is stateless
-	mute         bool         // it acknowledges no subscription
-	subscription atomic.Int64 // the newest
+	modern       bool          // it is stateless
+	mute         bool          // it acknowledges no subscription
+	initialized  time.Duration // how long it takes to take the notification
+	subscription atomic.Int64  // the newest
 	replies      chan *jsonrpc.Response
 }
 
@@ -62,7 +65,7 @@ func (l *memoryLink) read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
+func (l *memoryLink) write(ctx context.Context, msg jsonrpc.Message) error {
 	request, ok := msg.(*jsonrpc.Request)
 	switch {
 	case l.lost.Err() != nil:
@@ -70,6 +73,11 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 	case !ok:
 		l.server.replies <- msg.(*jsonrpc.Response)
 	case request.Method == "notifications/initialized":
+		select {
+		case <-time.After(l.server.initialized):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	case request.Method == methodListen && l.server.modern:
 		id := request.ID.Raw().(int64)
 		l.server.subscription.Store(id)
@@ -91,10 +99,10 @@ func (l *memoryLink) write(_ context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-func (l *memoryLink) negotiated(string)    {}
-func (l *memoryLink) established(*session) {}
-func (l *memoryLink) streamEach() bool     { return false }
-func (l *memoryLink) close()               { l.lose(io.EOF) }
+func (l *memoryLink) negotiated(string, *toolheader.Tools) {}
+func (l *memoryLink) established(*session)                 {}
+func (l *memoryLink) streamEach() bool                     { return false }
+func (l *memoryLink) close()                               { l.lose(io.EOF) }
 
 // next is the next message of the upstream, which must be of this method.
 func (m *memory) next(t *testing.T, method string) *jsonrpc.Request {

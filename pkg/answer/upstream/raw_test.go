@@ -322,7 +322,7 @@ func TestTheStandaloneStreamIsResumedAndReopened(t *testing.T) {
 		opened <- req.Header.Get("Last-Event-Id") + "/" + req.Header.Get("Mcp-Session-Id") + "/" + req.Header.Get("Mcp-Protocol-Version")
 		send := events(w)
 		if n == 1 {
-			fmt.Fprint(w, "id: 41\n")
+			fmt.Fprint(w, "id: 41\nretry: 1\n")
 		}
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"n%d"}`, n))
 		if n < 4 {

@@ -105,12 +105,14 @@ func TestACallInFlightIsNotRepeatedWhenTheServerDies(t *testing.T) {
 	box := newToolbox()
 	site := newSite(t, served(t, newServer(box), nil))
 	u := open(t, Config{URL: site.url()})
+	heard := hear(t, u)
 	failed := make(chan *codec.Error, 1)
 	go func() { failed <- fails(t, u, codec.CallTool, `{"name":"wait","arguments":{}}`) }()
 	soon(t, box.started)
 	site.down()
 	discreet(t, soon(t, failed), "was lost before it answered")
 	site.up(served(t, newServer(box), nil))
+	changes(t, heard) // an attempt to connect that was under way may fail yet
 	ask(t, u, codec.ListTools, "null")
 	close(box.release)
 	if len(box.started) != 0 {
@@ -166,10 +168,11 @@ func TestACallToAForgottenSessionIsMadeInANewOneOnce(t *testing.T) {
 			ask(t, u, codec.CallTool, `{"n":0}`)
 			f.lives.Clear()
 			const many = 30
+			ctx := patient(t)
 			var group sync.WaitGroup
 			for i := range many {
 				group.Go(func() {
-					if _, err := u.Answer(context.Background(), codec.CallTool, fmt.Appendf(nil, `{"n":%d}`, i+1)); err != nil {
+					if _, err := u.Answer(ctx, codec.CallTool, fmt.Appendf(nil, `{"n":%d}`, i+1)); err != nil {
 						t.Errorf("call %d: %v", i+1, err)
 					}
 				})

@@ -1,11 +1,11 @@
 package upstream
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -17,9 +17,11 @@ type routing struct {
 	name   string // of what it is about
 	named  bool
 	plain  bool // the name is not encoded, whatever is in it
+	params []toolheader.Header
 }
 
-func newRouting(request *jsonrpc.Request) *routing {
+// newRouting is the routing of a request to a server of which tools are known.
+func newRouting(request *jsonrpc.Request, tools *toolheader.Tools) *routing {
 	r := &routing{method: request.Method}
 	member := ""
 	switch request.Method {
@@ -35,7 +37,22 @@ func newRouting(request *jsonrpc.Request) *routing {
 		return r // the server will say what it thinks of that
 	}
 	r.named = json.Unmarshal(raw, &r.name) == nil
+	if r.named && request.Method == codec.CallTool.Method() {
+		r.params = paramsOf(request.Params, tools.Find([]byte(r.name)))
+	}
 	return r
+}
+
+// paramsOf are the headers that repeat arguments of a call of the tool, which may be nil.
+func paramsOf(params []byte, tool *toolheader.Tool) []toolheader.Header {
+	if tool == nil {
+		return nil
+	}
+	arguments, err := codec.Member(params, "arguments")
+	if err != nil {
+		return nil // the server will say what it thinks of that
+	}
+	return tool.Headers(arguments)
 }
 
 func (r *routing) set(header http.Header) {
@@ -46,31 +63,16 @@ func (r *routing) set(header http.Header) {
 	case r.plain:
 		header.Set("Mcp-Name", r.name)
 	default:
-		header.Set("Mcp-Name", headerValue(r.name))
+		header.Set("Mcp-Name", toolheader.Encode(r.name))
 	}
-}
-
-const (
-	encodedPrefix = "=?base64?"
-	encodedSuffix = "?="
-)
-
-// headerValue is the form that a name has in a header: itself, or encoded if it is not what goes through every proxy
-// unchanged, or looks like an encoded one.
-func headerValue(name string) string {
-	safe := strings.Trim(name, " ") == name && !(strings.HasPrefix(name, encodedPrefix) && strings.HasSuffix(name, encodedSuffix))
-	for i := 0; safe && i < len(name); i++ {
-		safe = ' ' <= name[i] && name[i] <= '~'
+	for _, h := range r.params {
+		header.Set(h.Name, h.Value)
 	}
-	if safe {
-		return name
-	}
-	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(name)) + encodedSuffix
 }
 
 // spellable reports whether a name that was sent encoded can be sent as it is, in UTF-8. Servers of the Go SDK up to 1.8.0
 // at least know no other form.
 func (r *routing) spellable() bool {
-	return r.named && !r.plain && headerValue(r.name) != r.name && strings.TrimSpace(r.name) == r.name &&
+	return r.named && !r.plain && toolheader.Encode(r.name) != r.name && strings.TrimSpace(r.name) == r.name &&
 		!strings.ContainsFunc(r.name, func(c rune) bool { return c < ' ' || c == 0x7f })
 }

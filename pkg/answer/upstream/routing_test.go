@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,7 +28,7 @@ func TestTheNameInTheHeaderIsTheOneInTheBody(t *testing.T) {
 		{"tools/call", `{"name":"a\r\nX-Evil: 1"}`, encoded("a\r\nX-Evil: 1")},
 		{"tools/call", `{"name":"\u007f"}`, encoded("\x7f")},
 		{"tools/call", `{"name":"=?base64?eA==?="}`, encoded("=?base64?eA==?=")},
-		{"tools/call", `{"name":""}`, ""},
+		{"tools/call", `{"name":""}`, encoded("")},
 		{"tools/call", `{"uri":"x"}`, "none"},
 		{"tools/call", `{"name":1}`, "none"},
 		{"tools/call", `{"name":"a","name":"b"}`, "none"},
@@ -36,7 +37,7 @@ func TestTheNameInTheHeaderIsTheOneInTheBody(t *testing.T) {
 		{"tools/list", `{"name":"x","uri":"y"}`, "none"},
 	} {
 		header := http.Header{"Mcp-Name": {"other"}}
-		newRouting(&jsonrpc.Request{Method: c.method, Params: json.RawMessage(c.params)}).set(header)
+		newRouting(&jsonrpc.Request{Method: c.method, Params: json.RawMessage(c.params)}, new(toolheader.Tools)).set(header)
 		got := "none"
 		if header["Mcp-Name"] != nil {
 			got = header.Get("Mcp-Name")
@@ -53,7 +54,7 @@ func TestNamesThatAreNotASCIIReachServersThatKnowEitherForm(t *testing.T) {
 		server := modern(nil, func(w http.ResponseWriter, m message) { m.result(w, `{"content":[]}`) })
 		u := open(t, Config{URL: newSite(t, server).url()})
 		ask(t, u, codec.CallTool, `{"name":"`+name+`"}`)
-		if got := server.got("tools/call"); len(got) != 1 || got[0].req.Header.Get("Mcp-Name") != headerValue(name) {
+		if got := server.got("tools/call"); len(got) != 1 || got[0].req.Header.Get("Mcp-Name") != toolheader.Encode(name) {
 			t.Errorf("the server got %d calls", len(got))
 		}
 	})
@@ -75,13 +76,18 @@ func TestNamesThatAreNotASCIIReachServersThatKnowEitherForm(t *testing.T) {
 				names = append(names, req.Header.Get("Mcp-Name"))
 			}
 		}
-		if got, want := strings.Join(names, " "), headerValue(name)+" "+name+" "+name; got != want {
+		if got, want := strings.Join(names, " "), toolheader.Encode(name)+" "+name+" "+name; got != want {
 			t.Errorf("called %s, want %s", got, want)
 		}
 	})
 	t.Run("neither", func(t *testing.T) {
 		var calls atomic.Int32
-		server := modern(nil, func(w http.ResponseWriter, m message) { calls.Add(1); m.fails(w, 400, -32020) })
+		server := modern(nil, func(w http.ResponseWriter, m message) {
+			if m.Method == "tools/call" {
+				calls.Add(1)
+			}
+			m.fails(w, 400, -32020)
+		})
 		u := open(t, Config{URL: newSite(t, server).url()})
 		for range 2 {
 			if got := fails(t, u, codec.CallTool, `{"name":"`+name+`"}`); got.Code != codeHeaderMismatch {

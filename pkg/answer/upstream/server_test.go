@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -71,6 +72,8 @@ func newServer(box *toolbox) *mcp.Server {
 		return "", ctx.Err()
 	})
 	add("ask-back", func(ctx context.Context, req *mcp.CallToolRequest) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
 		if err := req.Session.Ping(ctx, nil); err != nil {
 			return "", fmt.Errorf("ping: %w", err)
 		}
@@ -85,6 +88,8 @@ func newServer(box *toolbox) *mcp.Server {
 				return "", ctx.Err()
 			case <-box.release:
 				return "released", nil
+			case <-time.After(patience): // a session's Close waits for its tools, also when a test has failed
+				return "", errors.New("nobody has released the tool")
 			}
 		})
 	}

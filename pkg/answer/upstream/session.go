@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/toolheader"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -36,6 +37,7 @@ type session struct {
 	log      *slog.Logger
 	link     link
 	counters *counters
+	jitter   func() float64                                          // of waits; nil: math/rand/v2
 	notified func(s *session, method string, params json.RawMessage) // takes the server's notifications, in order
 	missed   func()                                                  // is told that some were not heard
 
@@ -51,6 +53,10 @@ type session struct {
 	ctx   context.Context // ends with the session; its cause says why
 	fail  context.CancelCauseFunc
 	tasks sync.WaitGroup
+
+	tools     *toolheader.Tools // of a stateless server over HTTP, as far as it has listed them
+	relisting chan struct{}     // holds one while the list is read over a call
+	relisted  atomic.Uint64     // how often it was
 
 	useful  atomic.Bool   // it has answered a request other than the handshake's
 	replies chan struct{} // one for each answer to the server that is on its way
@@ -71,15 +77,18 @@ type reply struct {
 
 func newSession(k *keeper, l link) *session {
 	s := &session{
-		config:   &k.cfg,
-		log:      k.log,
-		link:     l,
-		counters: &k.counters,
-		notified: k.notified,
-		missed:   k.announce,
-		pending:  make(map[int64]chan reply),
-		replies:  make(chan struct{}, maxReplies),
-		life:     k.life,
+		config:    &k.cfg,
+		log:       k.log,
+		link:      l,
+		counters:  &k.counters,
+		notified:  k.notified,
+		missed:    k.announce,
+		jitter:    k.jitter,
+		pending:   make(map[int64]chan reply),
+		replies:   make(chan struct{}, maxReplies),
+		tools:     toolheader.New(toolLimits),
+		relisting: make(chan struct{}, 1),
+		life:      k.life,
 	}
 	s.ctx, s.fail = context.WithCancelCause(k.life)
 	s.tasks.Go(s.receive)
@@ -124,6 +133,9 @@ func (s *session) hear(msg *jsonrpc.Request) {
 	case msg.Method == methodAcknowledged:
 		s.acknowledged(msg.Params)
 	default:
+		if msg.Method == methodToolsChanged {
+			s.tools.Forget()
+		}
 		s.notified(s, msg.Method, withoutSubscription(msg.Params))
 	}
 }
@@ -173,7 +185,7 @@ func (s *session) serve(msg *jsonrpc.Request) {
 		s.log.Info("declined a request of the MCP server", "method", msg.Method)
 		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the gateway does not serve " + msg.Method}
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
 	defer cancel()
 	if err := s.link.write(ctx, response); err != nil {
 		s.log.Debug("could not answer a request of the MCP server", "method", msg.Method, "error", err)
@@ -267,14 +279,14 @@ func (s *session) cancelled(ctx context.Context, id int64, method string) {
 		s.log.Error("could not write a cancellation", "error", err)
 		return
 	}
-	if err := s.notify(methodCancelled, params); err != nil {
+	notice, cancel := context.WithTimeout(s.ctx, s.config.courtesy)
+	defer cancel()
+	if err := s.notify(notice, methodCancelled, params); err != nil {
 		s.log.Debug("could not tell the MCP server of a cancellation", "id", id, "error", err)
 	}
 }
 
 // notify sends a notification of ours.
-func (s *session) notify(method string, params json.RawMessage) error {
-	ctx, cancel := context.WithTimeout(s.ctx, courtesyTimeout)
-	defer cancel()
+func (s *session) notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.link.write(ctx, &jsonrpc.Request{Method: method, Params: params})
 }

@@ -430,9 +430,8 @@ func TestManyContainersAreAnsweredOverOneSession(t *testing.T) {
 	for c := range handlers {
 		handlers[c] = s.For(fmt.Sprint("c", c))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	for round := range rounds {
+		ctx := patient(t)
 		var group sync.WaitGroup
 		for c, h := range handlers {
 			for n := range calls {
@@ -469,10 +468,11 @@ func TestDoubtsOfManyCallsShareProbes(t *testing.T) {
 		http.Error(w, "no such tool", http.StatusBadRequest)
 	}
 	s := openShared(t, nil, Config{URL: newSite(t, server).url()})
+	ctx := patient(t)
 	var group sync.WaitGroup
 	for c := range calls {
 		group.Go(func() {
-			_, err := s.For(fmt.Sprint("c", c)).Answer(context.Background(), codec.CallTool, []byte(`{}`))
+			_, err := s.For(fmt.Sprint("c", c)).Answer(ctx, codec.CallTool, []byte(`{}`))
 			if err == nil || !strings.Contains(err.Error(), "(HTTP status 400)") {
 				t.Errorf("call %d ended with %v", c, err)
 			}

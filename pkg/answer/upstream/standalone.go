@@ -26,7 +26,7 @@ func (l *httpLink) established(s *session) {
 // become clear.
 func (l *httpLink) listen(s *session, opened func()) {
 	defer s.counters.standalone.Store(false)
-	var retry backoff.Backoff
+	retry := backoff.Backoff{Jitter: s.jitter}
 	for s.ctx.Err() == nil {
 		began := time.Now()
 		id, ended := s.register()

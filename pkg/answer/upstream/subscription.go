@@ -37,7 +37,7 @@ type subscription struct {
 // clear. After a gap both lists are announced.
 func (s *session) subscribe(opened func()) {
 	defer s.counters.standalone.Store(false)
-	retry := backoff.Backoff{Cap: resubscribeCap}
+	retry := backoff.Backoff{Cap: resubscribeCap, Jitter: s.jitter}
 	for gap := false; s.ctx.Err() == nil; gap = true {
 		began := time.Now()
 		again := s.listen(gap, func() {

@@ -51,7 +51,7 @@ func TestTheSubscriptionIsForBothListsAndKeptOpen(t *testing.T) {
 			ask(t, u, codec.ListTools, "null")
 			for n := range 3 {
 				if n > 0 {
-					goOn <- struct{}{}
+					give(t, goOn, struct{}{})
 					for range 2 {
 						if got := soon(t, heard); got != toolsChangedText && got != resourcesChangedText && got != fmt.Sprintf(`{"method":"notifications/tools/list_changed","params":{"n":%d}}`, n+1) {
 							t.Fatalf("heard %s", got)

@@ -75,16 +75,23 @@ func (e *endpoint) begin(ctx context.Context, id string) (*http.Response, error)
 }
 
 func (e *endpoint) long(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	res, err := e.begin(ctx, `"long"`)
+	before, err := e.cancelled(ctx)
+	if err != nil {
+		return err
+	}
+	broken, leave := context.WithCancel(ctx)
+	defer leave()
+	res, err := e.begin(broken, `"long"`)
 	if err != nil {
 		return err
 	}
 	if !e.modern() {
 		_, err = e.ask(ctx, "", "notifications/cancelled", object{"requestId": "long"})
 	}
-	return errors.Join(err, res.Body.Close())
+	leave()
+	_ = res.Body.Close()
+	// The checks of cancellation count on that nothing else is cancelled meanwhile.
+	return errors.Join(err, e.oneMore(ctx, before))
 }
 
 func (e *endpoint) batch(ctx context.Context) error {
@@ -184,8 +191,11 @@ func (e *endpoint) oneMore(ctx context.Context, before int) error {
 	defer tick.Stop()
 	for deadline := time.Now().Add(atOnce); time.Now().Before(deadline); <-tick.C {
 		after, err := e.cancelled(ctx)
-		if err != nil || after == before+1 {
+		switch {
+		case err != nil || after == before+1:
 			return err
+		case after != before:
+			return fmt.Errorf("the server heard of %d cancellations, not of one", after-before)
 		}
 	}
 	return errors.New("the server did not hear of the cancellation")

@@ -62,7 +62,7 @@ func (e *endpoint) checks(ctx context.Context) []report.Check {
 		{"subscribe", "subscriptions/listen hears what was asked for, with its own id", e.subscribe},
 		{"ping", "ping is answered with an empty result", e.ping},
 		{"unknown method", "a method that is not served is refused with -32601, in this revision's way", e.unknown},
-		{"version", "a revision that is not served is refused, and so is a header that contradicts the request", e.version},
+		{"version", "a revision that is not served is refused; in the stateless one, so is a header that contradicts the request", e.version},
 		{"media types", "a body that is no JSON gets 415, a client that takes no event stream 406", e.media},
 		{"web pages", "a web page of another origin is refused with 403", e.origin},
 		{"session", "a session's id is needed, DELETE ends the session", e.sessions},

@@ -35,7 +35,7 @@ func listAndCall(ctx context.Context, url string) error {
 		}
 		fmt.Println(tool.Name)
 	}
-	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "hello"}})
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"message": "hello"}})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ await client.connect(transport);
 
 const { tools } = await client.listTools();
 for (const tool of tools) console.log(tool.name);
-const result = await client.callTool({ name: "echo", arguments: { text: "hello" } });
+const result = await client.callTool({ name: "echo", arguments: { message: "hello" } });
 console.log(result.content[0].text);
 
 await transport.terminateSession(); // does nothing where there is none
