@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -74,30 +75,66 @@ type caller interface{ once(t testing.TB) }
 // same on a floor.
 func BenchmarkExchange(b *testing.B) {
 	for _, callers := range []int{1, 16} {
-		b.Run(fmt.Sprintf("floor/callers=%d", callers), func(b *testing.B) {
-			f, to := serveFloor(b, callers)
-			benchmarkCallers(b, callers, func(i int) caller { return f.caller(b, to, i, anAnswer()) })
-		})
-		b.Run(fmt.Sprintf("gateway/callers=%d", callers), func(b *testing.B) {
-			m := mux.New(mux.Config{})
-			to := serveBare(b, m)
-			benchmarkCallers(b, callers, func(i int) caller { return newExchanger(b, m, to, fmt.Sprint("c", i)) })
+		for _, side := range []struct {
+			name string
+			make func(b *testing.B, n int) []caller
+		}{{"floor", floorCallers}, {"gateway", gatewayCallers}} {
+			b.Run(fmt.Sprintf("%s/callers=%d", side.name, callers), func(b *testing.B) {
+				all := side.make(b, callers)
+				b.ReportAllocs()
+				b.ResetTimer()
+				exchangeAll(b, all, b.N)
+			})
+		}
+	}
+}
+
+// BenchmarkOfFloor takes turns between the two, so that what else the machine
+// does slows both, and reports the gateway's rate as a share of the floor's. Its
+// time is that of one exchange on each.
+func BenchmarkOfFloor(b *testing.B) {
+	const turn = 500
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			sides := [2][]caller{floorCallers(b, callers), gatewayCallers(b, callers)}
+			var spent [2]time.Duration
+			b.ResetTimer()
+			for left := b.N; left > 0; left -= turn {
+				for i, all := range sides {
+					began := time.Now()
+					exchangeAll(b, all, min(left, turn))
+					spent[i] += time.Since(began)
+				}
+			}
+			b.ReportMetric(spent[0].Seconds()/spent[1].Seconds(), "of-floor")
 		})
 	}
 }
 
-func benchmarkCallers(b *testing.B, n int, make func(i int) caller) {
-	callers := []caller{}
+func floorCallers(b *testing.B, n int) (all []caller) {
+	f, to := serveFloor(b, n)
 	for i := range n {
-		callers = append(callers, make(i))
+		all = append(all, f.caller(b, to, i, anAnswer()))
 	}
+	return all
+}
+
+func gatewayCallers(b *testing.B, n int) (all []caller) {
+	m := mux.New(mux.Config{})
+	to := serveBare(b, m)
+	for i := range n {
+		all = append(all, newExchanger(b, m, to, fmt.Sprint("c", i)))
+	}
+	return all
+}
+
+// exchangeAll has the callers make n exchanges between them.
+func exchangeAll(b *testing.B, callers []caller, n int) {
 	var turn atomic.Int64
 	var ended sync.WaitGroup
-	b.ReportAllocs()
-	b.ResetTimer()
 	for _, c := range callers {
 		ended.Go(func() {
-			for turn.Add(1) <= int64(b.N) {
+			for turn.Add(1) <= int64(n) {
 				c.once(b)
 			}
 		})

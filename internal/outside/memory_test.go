@@ -14,7 +14,7 @@ import (
 // What one idle socket, and what of one idle container lies in this half of the
 // gateway, may cost in bytes of Go heap and stack.
 const (
-	mostPerSocket    = 3300
+	mostPerSocket    = 3500
 	mostPerContainer = 2 * mostPerSocket
 )
 

@@ -19,7 +19,8 @@ const (
 
 // Listen listens on the TCP address addr ("host:port"; port 0 picks one). Dead
 // peers of its connections are found by TCP keep-alive and, on Linux,
-// TCP_USER_TIMEOUT (protocol W4). ctx bounds the look-up of a host name. Errors
+// TCP_USER_TIMEOUT (protocol W4). What it accepts is no *net.TCPConn, but a
+// syscall.Conn as that is. ctx bounds the look-up of a host name. Errors
 // are package net's, which name the address.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	config := listenConfig()
