@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"sync"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/sock"
 )
 
@@ -31,8 +31,6 @@ type connection struct {
 
 // errStopping is why nothing more is read during a shutdown.
 var errStopping = errors.New("the handler was shut down")
-
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
 // converse answers one request after the other, until the connection has to be
 // closed, or is handed over to listen.
@@ -124,8 +122,7 @@ func (c *connection) Read(p []byte) (n int, err error) {
 func (c *connection) takeReader(until time.Time, step time.Duration) *bufio.Reader {
 	c.until, c.step, c.failed = until, step, nil
 	if c.in == nil {
-		c.in = readers.Get().(*bufio.Reader)
-		c.in.Reset(c)
+		c.in = httphead.TakeReader(c)
 	}
 	return c.in
 }
@@ -147,8 +144,7 @@ func (c *connection) releaseReader() {
 // dropReader gives the reader back, and what is in it up.
 func (c *connection) dropReader() {
 	if c.in != nil {
-		c.in.Reset(nil)
-		readers.Put(c.in)
+		httphead.GiveBack(c.in)
 		c.in = nil
 	}
 	if c.ahead != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/internal/wsock"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -22,7 +21,7 @@ const (
 type answer struct {
 	member
 	handler *Handler
-	conn    *wsock.Conn
+	conn    wsock.Conn
 	path    *mux.Path
 	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
 	phase   atomic.Int32
@@ -30,13 +29,16 @@ type answer struct {
 
 // openAnswer opens the answer path, or refuses it. From Open on the path must
 // be ended, whatever happens (protocol A5): that is Ended's task once the socket
-// is served, and done here before.
-func (h *Handler) openAnswer(u upgrade, conn *sock.Conn, early []byte, lost error) {
-	s := &answer{handler: h, conn: wsock.New(conn, early, &h.sockets)}
+// is served, and done here before. A path of one message is returned, to be
+// served.
+func (a *arrival) openAnswer(t target, key []byte) (opened *answer) {
+	h := a.handler
+	s := &answer{handler: h}
 	s.member.socket = s
-	if !h.roster.join(&s.member, conn.Conn) {
+	s.conn.Init(&a.conn, a.early(), &h.sockets)
+	if !h.roster.join(&s.member, a) {
 		s.conn.Cut()
-		return
+		return nil
 	}
 	serving := false
 	defer func() {
@@ -48,24 +50,43 @@ func (h *Handler) openAnswer(u upgrade, conn *sock.Conn, early []byte, lost erro
 			}
 		}
 	}()
-	path, err := h.mux.Open(u.container, u.target.kind, u.target.channel, s)
+	path, err := h.mux.Open(t.borrowedID(), t.kind, t.channel, s)
 	if err != nil {
 		reason := ReasonUnknownChannel
 		if errors.Is(err, mux.ErrPathOpen) {
 			reason = ReasonPathOpen
 		}
-		h.turnAway(u, conn, reason)
-		return
+		a.refuse(reason, nil)
+		return nil
 	}
 	s.path = path
-	h.opened(path.Kind().Name(), u.container)
-	if lost != nil || writeAll(conn, u.switching.B) != nil {
+	h.opened(path.Kind().Name(), path.Container().ID())
+	if a.switchProtocols(key) != nil {
 		s.conn.Cut()
-		return
+		return nil
 	}
+	if path.Kind().Many() {
+		serving = true
+		s.conn.Serve(s)
+		s.open()
+		return nil
+	}
+	s.open()
 	serving = true
-	s.conn.Serve(s)
-	if path.Cancelled() || !s.phase.CompareAndSwap(answerOpening, answerServing) {
+	return s
+}
+
+// switchProtocols writes the 101.
+func (a *arrival) switchProtocols(key []byte) error {
+	response := codec.GetBuffer(switchingSize)
+	defer response.Release()
+	response.B = wsock.AppendSwitching(response.B, key)
+	return writeAll(&a.conn, response.B)
+}
+
+// open ends the opening: from here on a Close may be sent.
+func (s *answer) open() {
+	if s.path.Cancelled() || !s.phase.CompareAndSwap(answerOpening, answerServing) {
 		s.closeUnserved()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,13 +102,17 @@ func dialBare(t testing.TB, to *unix.SockaddrInet4, target string) bare {
 func (p bare) upgrade(t testing.TB, request []byte) {
 	t.Helper()
 	p.write(t, request)
-	var room [256]byte
+	room := rooms.Get().(*[256]byte)
+	defer rooms.Put(room)
 	got := room[:len(switching)]
 	p.readInto(t, got)
 	if !bytes.Equal(got, switching) {
 		t.Fatalf("%s: %s", request, got)
 	}
 }
+
+// rooms keep what is read here out of the count of allocations.
+var rooms = sync.Pool{New: func() any { return new([256]byte) }}
 
 // switching is the 101 to the key in upgradeHeaders.
 var switching = wstest.Switching("dGhlIHNhbXBsZSBub25jZQ==")
@@ -168,6 +173,25 @@ func (p bare) pingPong(t testing.TB) {
 	p.send(t, wstest.Frame{Fin: true, Op: wstest.OpPing, Payload: []byte("x")})
 	if op, _ := p.frame(t); op != wstest.OpPong {
 		t.Fatalf("opcode %#x, wanted a pong", op)
+	}
+}
+
+// readClosed reads the answer to a Close of status 1000 and the end behind it.
+func (p bare) readClosed(t testing.TB) {
+	t.Helper()
+	room := rooms.Get().(*[256]byte)
+	defer rooms.Put(room)
+	got := room[:4]
+	p.readInto(t, got)
+	if got[0] != 0x88 || got[1] != 2 || got[2] != 0x03 || got[3] != 0xe8 {
+		t.Fatalf("%x, wanted a Close of status 1000", got)
+	}
+	n, err := unix.Read(int(p), got)
+	for err == unix.EINTR {
+		n, err = unix.Read(int(p), got)
+	}
+	if n != 0 || err != nil {
+		t.Fatalf("read %d %v, wanted the end", n, err)
 	}
 }
 

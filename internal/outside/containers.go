@@ -11,6 +11,7 @@ import (
 
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/sock"
+	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
@@ -34,7 +35,7 @@ var listAlive = stream.Message{Bytes: []byte("{}\n")}
 type follower struct {
 	member
 	handler  *Handler
-	conn     *sock.Conn
+	conn     sock.Conn
 	head     []byte         // of the response, until the snapshot; borrowed
 	stream   *stream.Stream // set by Snapshot
 	unfollow func()         // set once Follow has returned
@@ -59,13 +60,18 @@ func appendChange(dst []byte, change, id string) []byte {
 	return append(dst, "\"}\n"...)
 }
 
-// openFollower begins the list on a connection that was handed over. What the
-// peer sends on it does not count.
-func (h *Handler) openFollower(u upgrade, conn *sock.Conn, lost error) {
-	f := &follower{handler: h, conn: conn, head: u.switching.B}
+// openFollower begins the list on the connection. What the peer sends on it does
+// not count.
+func (a *arrival) openFollower() {
+	h := a.handler
+	head := codec.GetBuffer(switchingSize)
+	defer head.Release()
+	head.B = appendListHead(head.B)
+	f := &follower{handler: h, head: head.B}
 	f.member.socket = f
-	if lost != nil || !h.roster.join(&f.member, conn.Conn) {
-		_ = conn.Close()
+	f.conn.Init(&a.conn)
+	if !h.roster.join(&f.member, a) {
+		_ = f.conn.Close()
 		return
 	}
 	reading := false
@@ -81,7 +87,7 @@ func (h *Handler) openFollower(u upgrade, conn *sock.Conn, lost error) {
 		h.sockets.Ring.Add(&f.beat)
 	}
 	reading = true
-	// A fresh stack: this one has grown in fasthttp's hands, and would stay so.
+	// A fresh stack: this one has grown, and would stay so.
 	go f.read()
 }
 
@@ -105,7 +111,7 @@ func (f *follower) Snapshot(ids []string) {
 		Bytes:    len(list) + f.handler.unread*maxLine,
 		Panicked: f.handler.socketPanicked,
 	})
-	f.stream = hub.Open(f.conn, f.closed)
+	f.stream = hub.Open(&f.conn, f.closed)
 	f.stream.Send(stream.Message{Bytes: list, Keep: true})
 }
 

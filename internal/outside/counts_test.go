@@ -14,6 +14,7 @@ type counts struct {
 	panicked       map[string]int
 	onOpened       func(path string)
 	cursed         string // path at whose closing it panics
+	cursedReason   string // and the reason of a refusal
 }
 
 func newCounts() *counts {
@@ -24,6 +25,9 @@ func (c *counts) Refused(listener, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused[listener+" "+reason]++
+	if reason == c.cursedReason {
+		panic("an observer's fault")
+	}
 }
 
 func (c *counts) SocketOpened(path string) {

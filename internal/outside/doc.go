@@ -5,14 +5,15 @@
 // all (G6).
 //
 // It turns HTTP upgrades into WebSockets and WebSockets into calls of package
-// mux, and knows nothing of what the frames say. fasthttp reads a request and
-// hands the connection over; from then on it belongs to one wsock.Conn. What a
-// request looks like is judged by the HTTP handler. What state its container is
-// in is judged only after the connection was handed over, because fasthttp may
-// drop a connection in between without telling: a claim taken earlier would be
-// held for ever.
+// mux, and knows nothing of what the frames say. A connection is an arrival
+// while HTTP is spoken on it: its shape is judged first, then the state of its
+// container, and from then on it belongs to one wsock.Conn.
+//
+// One goroutine of the crew has a connection from its first byte. An answer path
+// it serves to the end; everything that stays is read by a goroutine of its own.
 //
 // Locks: roster.mu and Handler.mu are leaves. Nothing of another room is called
-// while one is held, and neither is taken while the other is. A follower's calls
-// come under a lock of package mux, and take those of package stream only.
+// while one is held, but for closing a connection, and neither is taken while the
+// other is. A follower's calls come under a lock of package mux, and take those
+// of package stream only.
 package outside

@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
+	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/internal/wsock"
@@ -25,7 +24,7 @@ const (
 	ContainersLabel = "containers"
 
 	// maxHeader bounds the request line and headers of one request, in bytes.
-	maxHeader = 8 << 10
+	maxHeader = httphead.Max
 
 	// handshakeTimeout bounds how long a request may take to arrive, and its
 	// response to leave. Nothing times out once the connection is a WebSocket
@@ -73,17 +72,18 @@ type Handler struct {
 	mux      *mux.Mux
 	observer Observer
 	log      *slog.Logger
-	http     *fasthttp.Server
+	timeout  time.Duration // of a request
 	sockets  wsock.Config
 	origins  origin.Policy
 	loopback bool
 	unread   int // most changes that may wait on one list of containers
 	roster   roster
+	crew     crew
 
 	mu        sync.Mutex // guards listeners, and closing of stopping
 	listeners map[net.Listener]struct{}
 	stopping  chan struct{}
-	running   sync.WaitGroup // accept loops, and connections on which HTTP is spoken
+	running   sync.WaitGroup // accept loops, and the crew
 }
 
 // New returns a Handler that serves nothing yet. Shutdown ends what it started.
@@ -94,6 +94,8 @@ func New(config Config) *Handler {
 		log:       config.Logger,
 		origins:   origin.New(config.AllowOrigin, config.Loopback),
 		loopback:  config.Loopback,
+		timeout:   handshakeTimeout,
+		crew:      crew{next: make(chan *arrival)},
 		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),
 		stopping:  make(chan struct{}),
@@ -111,33 +113,14 @@ func New(config Config) *Handler {
 		h.sockets.Ring.Panicked = h.socketPanicked
 		h.sockets.Ring.Start()
 	}
-	h.http = &fasthttp.Server{
-		HeaderReceived: headerReceived,
-		Handler:        h.handle,
-		ErrorHandler:   h.failed,
-		ConnState:      h.connState,
-		Logger:         httpLog{h.log},
-
-		ReadTimeout:    handshakeTimeout,
-		WriteTimeout:   handshakeTimeout,
-		ReadBufferSize: maxHeader,
-
-		// Of a connection that was handed over fasthttp keeps nothing.
-		KeepHijackedConns: true,
-		ReduceMemoryUsage: true,
-
-		NoDefaultServerHeader: true,
-		NoDefaultContentType:  true,
-		SecureErrorLogMessage: true,
-	}
 	return h
 }
 
 // Where a panic is caught.
 const (
-	panicHTTP    = "http"      // in fasthttp
+	panicHTTP    = "http"      // in reading a request, or refusing it
 	panicRequest = "request"   // in judging a request
-	panicUpgrade = "upgrade"   // in handing a connection over
+	panicUpgrade = "upgrade"   // in opening what it asks for
 	panicSocket  = "websocket" // in what a socket brought, or in its ring
 )
 

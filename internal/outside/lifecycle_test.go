@@ -24,7 +24,7 @@ func TestShutdownClosesWhatIsStillHTTP(t *testing.T) {
 	eventually(t, "both are accepted", func() bool {
 		w.handler.roster.mu.Lock()
 		defer w.handler.roster.mu.Unlock()
-		return len(w.handler.roster.arrivals) == 2
+		return w.handler.roster.arrivals.count == 2
 	})
 	w.shutdown()
 	for _, c := range []net.Conn{idle, half} {
@@ -77,18 +77,20 @@ func TestAConnectionIsListedOnce(t *testing.T) {
 	var r roster
 	r.init()
 	var m member
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	defer theirs.Close()
-	if !r.arrive(ours) || !r.join(&m, ours) {
+	var a, late arrival
+	if !r.arrive(&a) || !r.arrive(&late) || !r.join(&m, &a) {
 		t.Fatal("not taken")
 	}
-	if open, _ := r.all(); len(open) != 1 || len(r.close()) != 0 {
-		t.Error("a socket is still listed as an arrival")
+	r.depart(&a)
+	if open, _ := r.all(); len(open) != 1 || r.arrivals.count != 1 {
+		t.Error("a socket is still listed as an arrival, or not as a socket")
 	}
-	if r.arrive(theirs) || r.join(new(member), theirs) {
+	r.close()
+	if r.arrive(new(arrival)) || r.join(new(member), &late) {
 		t.Error("taken while closing")
 	}
+	r.depart(&late)
+	r.depart(&late)
 	r.leave(&m)
 	r.leave(&m)
 	<-r.empty

@@ -40,8 +40,8 @@ func (w *world) held(t *testing.T) net.Conn {
 	return *w.accepted.Load()
 }
 
-// withWatched has every connection watched. taken is called once a connection
-// was taken over from HTTP, before anything is judged.
+// withWatched has every connection watched. taken is called once a connection's
+// last request has the right shape, before its state is judged.
 func withWatched(taken func()) option { return func(s *setup) { s.taken = taken } }
 
 // watched is the gateway's end of a connection, and knows what was done with it.
@@ -50,11 +50,10 @@ type watched struct {
 	net.Conn
 	taken func()
 
-	mu       sync.Mutex
-	draining bool // sock.Early reads what needs no waiting
-	writes   int
-	readBy   []time.Time
-	writeBy  []time.Time
+	mu      sync.Mutex
+	writes  int
+	readBy  []time.Time
+	writeBy []time.Time
 }
 
 func (c *watched) Write(p []byte) (int, error) {
@@ -68,10 +67,8 @@ func (c *watched) SetReadDeadline(by time.Time) error {
 	err := c.Conn.SetReadDeadline(by)
 	c.mu.Lock()
 	c.readBy = append(c.readBy, by)
-	drained := c.draining && by.IsZero()
-	c.draining = !by.IsZero() && by.Before(time.Now())
 	c.mu.Unlock()
-	if drained {
+	if by.IsZero() { // the handshake's time is over
 		c.taken()
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 // What one idle socket, and what of one idle container lies in this half of the
 // gateway, may cost in bytes of Go heap and stack.
 const (
-	mostPerSocket    = 4 << 10
+	mostPerSocket    = 3500
 	mostPerContainer = 2 * mostPerSocket
 )
 
@@ -67,12 +67,14 @@ func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) {
 	}
 }
 
-// mostAllocations is what one exchange may allocate: accepting and upgrading a
-// connection is nearly all of it.
-const mostAllocations = 25
+// mostAllocations is what one exchange may allocate: two objects and one more to
+// read from for the descriptor, the answer path, the ask and its row in the
+// channel table.
+const mostAllocations = 6
 
 func TestAnExchangeAllocatesLittle(t *testing.T) {
-	e := newExchanger(t)
+	m := mux.New(mux.Config{})
+	e := newExchanger(t, m, serveBare(t, m), "c")
 	if n := testing.AllocsPerRun(500, func() { e.once(t) }); n > mostAllocations {
 		t.Errorf("%v allocations per exchange, limit %d", n, mostAllocations)
 	} else {

@@ -38,6 +38,7 @@ type refusal struct {
 	status  int
 	text    string
 	headers [][2]string
+	last    bool // the connection ends with it
 }
 
 var refusals = [...]refusal{
@@ -57,21 +58,21 @@ var refusals = [...]refusal{
 			"Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes in base64",
 		headers: [][2]string{{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}}},
 	{reason: ReasonUnknownChannel, status: http.StatusNotFound,
-		text: "no such channel: it was never announced with this kind, or it is finished"},
+		last: true, text: "no such channel: it was never announced with this kind, or it is finished"},
 	{reason: ReasonPathOpen, status: http.StatusConflict,
-		text: "the path of this channel is open already"},
+		last: true, text: "the path of this channel is open already"},
 	{reason: ReasonClaimed, status: http.StatusConflict,
-		text: "this container has a /requests connection already: close it first, or try again once it has ended"},
+		last: true, text: "this container has a /requests connection already: close it first, or try again once it has ended"},
 	{reason: ReasonShutdown, status: http.StatusServiceUnavailable,
-		text: "the gateway is shutting down: try again"},
+		last: true, text: "the gateway is shutting down: try again"},
 	{reason: ReasonPanic, status: http.StatusInternalServerError,
-		text: "the gateway failed on this request: its log says why"},
+		last: true, text: "the gateway failed on this request: its log says why"},
 	{reason: ReasonHeaderTooBig, status: http.StatusRequestHeaderFieldsTooLarge,
-		text: "the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
+		last: true, text: "the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
 	{reason: ReasonTimeout, status: http.StatusRequestTimeout,
-		text: "no whole request arrived within " + handshakeTimeout.String()},
+		last: true, text: "no whole request arrived within " + handshakeTimeout.String()},
 	{reason: ReasonMalformed, status: http.StatusBadRequest,
-		text: "malformed HTTP request"},
+		last: true, text: "malformed HTTP request"},
 }
 
 // Reasons returns every reason there is, so that each can be counted from zero.
@@ -94,38 +95,35 @@ func refusalFor(r Reason) *refusal {
 
 const textPlain = "text/plain; charset=utf-8"
 
-// respond makes ctx's response the refusal; cause, where there is one, follows
-// the text on the same line.
-func (r *refusal) respond(ctx *fasthttp.RequestCtx, cause error) {
-	ctx.Response.Reset()
-	ctx.SetStatusCode(r.status)
-	ctx.SetContentType(textPlain)
-	for _, h := range r.headers {
-		ctx.Response.Header.Set(h[0], h[1])
-	}
-	ctx.Response.SetBodyString(r.body(cause))
-}
-
-// appendRaw appends the refusal as a whole HTTP response that ends its
-// connection, for where fasthttp has handed the connection over.
-func (r *refusal) appendRaw(dst []byte) []byte {
-	body := r.body(nil)
+// appendResponse appends the refusal as a whole HTTP response; cause, where there
+// is one, follows the text on the same line. connection is the header of that
+// name, or "".
+func (r *refusal) appendResponse(dst []byte, cause error, connection string, withBody bool) []byte {
+	body := r.body(cause)
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(r.status), 10)
 	dst = append(dst, ' ')
 	dst = append(dst, http.StatusText(r.status)...)
 	dst = append(dst, "\r\nDate: "...)
 	dst = fasthttp.AppendHTTPDate(dst, time.Now())
-	dst = append(dst, "\r\nContent-Type: "+textPlain+"\r\nConnection: close\r\nContent-Length: "...)
+	dst = append(dst, "\r\nContent-Type: "+textPlain+"\r\nContent-Length: "...)
 	dst = strconv.AppendInt(dst, int64(len(body)), 10)
+	if connection != "" {
+		dst = appendHeader(dst, "Connection", connection)
+	}
 	for _, h := range r.headers {
-		dst = append(dst, "\r\n"...)
-		dst = append(dst, h[0]...)
-		dst = append(dst, ": "...)
-		dst = append(dst, h[1]...)
+		dst = appendHeader(dst, h[0], h[1])
 	}
 	dst = append(dst, "\r\n\r\n"...)
-	return append(dst, body...)
+	if withBody {
+		dst = append(dst, body...)
+	}
+	return dst
+}
+
+func appendHeader(dst []byte, name, value string) []byte {
+	dst = append(append(dst, "\r\n"...), name...)
+	return append(append(dst, ": "...), value...)
 }
 
 func (r *refusal) body(cause error) string {

@@ -1,6 +1,7 @@
 package outside
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,25 +28,23 @@ var serverMessage = &wsock.Violation{Code: 1002, Reason: "the server sends nothi
 type requests struct {
 	member
 	handler *Handler
-	conn    *wsock.Conn
+	conn    wsock.Conn
 	claim   *mux.Claim
 	probing atomic.Bool
 }
 
 // openRequests makes the connection the container's one, or refuses it.
-func (h *Handler) openRequests(u upgrade, conn *sock.Conn, early []byte, lost error) {
-	if lost != nil {
-		_ = conn.Close()
-		return
-	}
-	claim, err := h.mux.Claim(u.container)
+func (a *arrival) openRequests(t target, key []byte) {
+	h := a.handler
+	claim, err := h.mux.Claim(strings.Clone(t.borrowedID()))
 	if err != nil {
-		h.turnAway(u, conn, ReasonClaimed)
+		a.refuse(ReasonClaimed, nil)
 		return
 	}
-	s := &requests{handler: h, claim: claim, conn: wsock.New(conn, early, &h.sockets)}
+	s := &requests{handler: h, claim: claim}
 	s.member.socket = s
-	if !h.roster.join(&s.member, conn.Conn) {
+	s.conn.Init(&a.conn, a.early(), &h.sockets)
+	if !h.roster.join(&s.member, a) {
 		claim.Detach()
 		s.conn.Cut()
 		return
@@ -58,8 +57,9 @@ func (h *Handler) openRequests(u upgrade, conn *sock.Conn, early []byte, lost er
 			h.observer.SocketClosed(RequestsLabel)
 		}
 	}()
-	h.opened(RequestsLabel, u.container)
-	s.conn.Prefix(u.switching.B)
+	h.opened(RequestsLabel, claim.Container().ID())
+	var room [switchingSize]byte
+	s.conn.Prefix(wsock.AppendSwitching(room[:0], key))
 	// The waiting asks are queued behind the 101 and go out with it. A 101 that
 	// cannot be written shows as an end to whoever reads, and frees the claim.
 	claim.Attach(s)

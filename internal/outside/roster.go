@@ -1,7 +1,6 @@
 package outside
 
 import (
-	"net"
 	"sync"
 	"time"
 )
@@ -12,7 +11,7 @@ type stopper interface {
 	cut()  // end the TCP connection now
 }
 
-// member is a socket's place in the roster. It is part of the socket, so that
+// member is a place in the roster. It is part of what it stands for, so that
 // being listed allocates nothing.
 type member struct {
 	prev, next *member
@@ -20,56 +19,81 @@ type member struct {
 	lingering  bool
 }
 
+func (m *member) listed() bool { return m.next != nil }
+
+// ring is a list of members, and its sentinel.
+type ring struct {
+	member
+	count int
+}
+
+func (r *ring) init() { r.prev, r.next = &r.member, &r.member }
+
+func (r *ring) add(m *member) {
+	m.prev, m.next = r.prev, &r.member
+	m.prev.next, r.prev = m, m
+	r.count++
+}
+
+func (r *ring) remove(m *member) {
+	m.prev.next, m.next.prev = m.next, m.prev
+	m.prev, m.next = nil, nil
+	r.count--
+}
+
+func (r *ring) all(yield func(*member) bool) {
+	for m := r.next; m != &r.member && yield(m); m = m.next {
+	}
+}
+
 // roster knows every connection of the listener, so that Shutdown can end them
 // all and tell when the last one has gone. A connection is an arrival while HTTP
-// is spoken on it, and a member once it is a WebSocket: never both, never neither.
+// is spoken on it, and a member once it is something else: never both, never
+// neither.
 type roster struct {
 	mu       sync.Mutex
-	arrivals map[net.Conn]struct{}
-	members  member // sentinel of the ring of members
-	count    int
+	arrivals ring
+	members  ring
 	closing  bool
 	empty    chan struct{} // closed when closing and nothing is left
 }
 
 func (r *roster) init() {
-	r.arrivals = make(map[net.Conn]struct{})
-	r.members.prev, r.members.next = &r.members, &r.members
+	r.arrivals.init()
+	r.members.init()
 	r.empty = make(chan struct{})
 }
 
-// arrive lists a connection. It returns false when none is taken any more.
-func (r *roster) arrive(c net.Conn) bool {
+// arrive lists an arrival. It returns false when none is taken any more.
+func (r *roster) arrive(a *arrival) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closing {
-		r.arrivals[c] = struct{}{}
+		r.arrivals.add(&a.member)
 	}
 	return !r.closing
 }
 
-// depart takes an arrival off the list, and does nothing for any other.
-func (r *roster) depart(c net.Conn) {
+// depart takes an arrival off the list. It does nothing for one that is not on it.
+func (r *roster) depart(a *arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.arrivals[c]; ok {
-		delete(r.arrivals, c)
+	if a.listed() {
+		r.arrivals.remove(&a.member)
 		r.settle()
 	}
 }
 
-// join makes an arrival a member. It returns false when none is taken any more;
-// the arrival stays one then.
-func (r *roster) join(m *member, arrival net.Conn) bool {
+// join puts a member in its arrival's place. It returns false when none is taken
+// any more; the arrival stays one then.
+func (r *roster) join(m *member, a *arrival) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closing {
 		return false
 	}
-	delete(r.arrivals, arrival)
-	m.prev, m.next = r.members.prev, &r.members
-	m.prev.next, r.members.prev = m, m
-	r.count++
+	r.arrivals.remove(&a.member)
+	r.members.add(m)
 	return true
 }
 
@@ -77,18 +101,15 @@ func (r *roster) join(m *member, arrival net.Conn) bool {
 func (r *roster) leave(m *member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m.next == nil {
-		return
+	if m.listed() {
+		r.members.remove(m)
+		r.settle()
 	}
-	m.prev.next, m.next.prev = m.next, m.prev
-	m.prev, m.next = nil, nil
-	r.count--
-	r.settle()
 }
 
 // settle is called under mu after something was taken off.
 func (r *roster) settle() {
-	if r.closing && r.count == 0 && len(r.arrivals) == 0 {
+	if r.closing && r.members.count == 0 && r.arrivals.count == 0 {
 		close(r.empty)
 	}
 }
@@ -102,26 +123,32 @@ func (r *roster) linger(m *member) {
 	time.AfterFunc(lingerWait, func() { r.leave(m) })
 }
 
-// close stops taking connections, and returns the arrivals.
-func (r *roster) close() (arrivals []net.Conn) {
+// close stops taking connections.
+func (r *roster) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for c := range r.arrivals {
-		arrivals = append(arrivals, c)
-	}
 	if !r.closing {
 		r.closing = true
 		r.settle()
 	}
-	return arrivals
+}
+
+// cutArrivals closes the arrivals' connections: under mu, for an arrival that has
+// left the list is another's.
+func (r *roster) cutArrivals() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a := range r.arrivals.all {
+		a.socket.cut()
+	}
 }
 
 // all returns the members: those that are open, and those that linger.
 func (r *roster) all() (open, lingering []*member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	open = make([]*member, 0, r.count)
-	for m := r.members.next; m != &r.members; m = m.next {
+	open = make([]*member, 0, r.members.count)
+	for m := range r.members.all {
 		if m.lingering {
 			lingering = append(lingering, m)
 		} else {

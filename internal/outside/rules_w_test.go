@@ -146,7 +146,7 @@ func TestW5_NothingPrecedesTheFirstAskAndNothingTimesOut(t *testing.T) {
 	})
 }
 
-// The hijacked socket must not keep the deadline of its handshake.
+// The socket must not keep the deadline of its handshake.
 func TestW5_TheHandshakesDeadlineDoesNotOutliveIt(t *testing.T) {
 	w := begin(t, withTimeout(20*time.Millisecond))
 	p := w.provider("default")

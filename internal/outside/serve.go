@@ -7,8 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/internal/wsock"
 )
@@ -19,9 +17,6 @@ var ErrStopped = errors.New("outside: the handler was shut down")
 // Serve accepts connections from ln until Shutdown, and then returns nil. It
 // owns ln and closes it. An accept that fails for want of file descriptors or
 // memory is tried again; any other failure of the listener is returned.
-//
-// It does not use fasthttp's own accept loop, which gives up when descriptors
-// run out, and whose Shutdown polls, and knows nothing of hijacked connections.
 func (h *Handler) Serve(ln net.Listener) error {
 	h.mu.Lock()
 	if h.stopped() {
@@ -40,14 +35,18 @@ func (h *Handler) Serve(ln net.Listener) error {
 		h.mu.Unlock()
 	}()
 
-	return sock.Accept(ln, h.stopping, h.log.With("listener", Listener), func(c net.Conn) {
-		if !h.roster.arrive(c) {
-			_ = c.Close()
-			return
-		}
-		h.running.Add(1)
-		go h.serveHTTP(c)
-	})
+	return sock.Accept(ln, h.stopping, h.log.With("listener", Listener), h.arrive)
+}
+
+// arrive begins to speak HTTP on a connection.
+func (h *Handler) arrive(nc net.Conn) {
+	a := takeArrival(h, nc)
+	if !h.roster.arrive(a) {
+		a.cut()
+		a.release()
+		return
+	}
+	h.serveArrival(a)
 }
 
 func (h *Handler) stopped() bool {
@@ -56,29 +55,6 @@ func (h *Handler) stopped() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// serveHTTP speaks HTTP on one connection until it ends or is handed over.
-// running counts it.
-func (h *Handler) serveHTTP(c net.Conn) {
-	defer h.running.Done()
-	defer h.recovered(panicHTTP, func() {
-		_ = c.Close()
-		h.roster.depart(c)
-	})
-	// What fails here failed in the peer or the network, and was answered by
-	// failed where an answer was possible.
-	if err := h.http.ServeConn(c); err != nil {
-		httpLog{h.log}.Printf("connection from %v: %v", c.RemoteAddr(), err)
-	}
-}
-
-// connState takes a connection that HTTP has closed off the roster. One that
-// was handed over is taken off by its upgrade, which knows when it is done.
-func (h *Handler) connState(c net.Conn, state fasthttp.ConnState) {
-	if state == fasthttp.StateClosed {
-		h.roster.depart(c)
 	}
 }
 
@@ -98,7 +74,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	}
 	h.mu.Unlock()
 
-	arrivals := h.roster.close()
+	h.roster.close()
 	open, lingering := h.roster.all()
 	// Connections first: nothing that an answer path leaves unanswered is to be
 	// asked again on one of them.
@@ -112,9 +88,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 			m.socket.stop()
 		}
 	}
-	for _, c := range arrivals {
-		_ = c.Close()
-	}
+	h.roster.cutArrivals()
 	h.cut(lingering)
 	err := h.drain(ctx)
 	if h.sockets.Ring != nil {

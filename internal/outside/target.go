@@ -2,6 +2,7 @@ package outside
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -79,18 +80,11 @@ func rawPath(requestTarget []byte) []byte {
 	return path
 }
 
-func (t *target) containerID() string {
+// borrowedID is the container's id for as long as the request is there: a look-up
+// on an answer path needs no copy.
+func (t *target) borrowedID() string {
 	if t.container == nil {
 		return defaultContainer
 	}
-	return string(t.container)
-}
-
-// label names the path in metrics: never more values than there are kinds, and
-// one for the requests path.
-func (t *target) label() string {
-	if t.requests {
-		return RequestsLabel
-	}
-	return t.kind.Name()
+	return unsafe.String(unsafe.SliceData(t.container), len(t.container))
 }

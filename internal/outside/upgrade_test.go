@@ -65,7 +65,7 @@ func TestNothingOpensDuringShutdown(t *testing.T) {
 			arrivals := func() (n int, closing bool) {
 				w.handler.roster.mu.Lock()
 				defer w.handler.roster.mu.Unlock()
-				return len(w.handler.roster.arrivals), w.handler.roster.closing
+				return w.handler.roster.arrivals.count, w.handler.roster.closing
 			}
 			eventually(t, "the shutdown has begun", func() bool { _, closing := arrivals(); return closing })
 			letGo()

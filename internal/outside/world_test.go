@@ -109,7 +109,7 @@ func begin(t testing.TB, opts ...option) *world {
 	s.config.Mux = w.mux
 	w.handler = New(s.config)
 	if s.timeout > 0 {
-		w.handler.http.ReadTimeout = s.timeout
+		w.handler.timeout = s.timeout
 	}
 	w.handler.unread = s.unread
 	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")

@@ -30,6 +30,14 @@ func TestTheFastWaysAllocateNothing(t *testing.T) {
 	gate("Departed", func() { c.Departed() })
 	gate("Drained", func() { c.Drained() })
 	gate("Unacknowledged", func() { c.Unacknowledged() })
+	gate("ReadIdleWithin", func() {
+		peer.Write(p)
+		chunk, _, err := c.ReadIdleWithin(guard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunk.Release()
+	})
 	gate("ReadIdle", func() {
 		peer.Write(p)
 		chunk, err := c.ReadIdle()
@@ -40,9 +48,38 @@ func TestTheFastWaysAllocateNothing(t *testing.T) {
 	})
 }
 
+// TestAcceptingAllocatesLittle: package os makes two objects of a descriptor.
+func TestAcceptingAllocatesLittle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("package net accepts here")
+	}
+	ln, err := Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	const rounds = 200
+	peers := make([]net.Conn, rounds+1)
+	for i := range peers {
+		if peers[i], err = net.Dial("tcp", ln.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		defer peers[i].Close()
+	}
+	if n := testing.AllocsPerRun(rounds, func() {
+		nc, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc.Close()
+	}); n > 2 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // parkedHeap is what one connection may hold on the heap while ReadIdle waits:
-// the socket of package net, the Conn and its goroutine's descriptor, no buffer.
-const parkedHeap = 1100
+// its descriptor, the Conn and its goroutine's descriptor, no buffer.
+const parkedHeap = 800
 
 func TestAParkedConnectionHoldsNoBuffer(t *testing.T) {
 	ln, err := Listen(context.Background(), "127.0.0.1:0")

@@ -3,6 +3,7 @@ package sock
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -13,8 +14,12 @@ import (
 // Unacknowledged, Close and the setters may run beside both.
 type Conn struct {
 	net.Conn
-	raw  syscall.RawConn // nil: only the slow ways
-	idle idleRead
+	raw syscall.RawConn // nil: only the slow ways
+
+	// waits says that the newest attempt of ReadIdle found nothing to read;
+	// Drained reads it from other goroutines.
+	waits atomic.Bool
+	first [1]byte // the slow way's
 }
 
 // Wrap returns nc with the facilities of this package. The Conn owns nc.
@@ -22,11 +27,19 @@ func Wrap(nc net.Conn) *Conn {
 	if c, ok := nc.(*Conn); ok {
 		return c
 	}
-	c := &Conn{Conn: nc, raw: rawOf(nc)}
-	if c.raw != nil {
-		c.idle.attempt = c.idle.read
-	}
+	c := new(Conn)
+	c.Init(nc)
 	return c
+}
+
+// Init makes c, which is part of something and was not used before, what Wrap
+// returns. If nc is a *Conn, that one must not be used any more.
+func (c *Conn) Init(nc net.Conn) {
+	if from, ok := nc.(*Conn); ok {
+		c.Conn, c.raw = from.Conn, from.raw
+		return
+	}
+	c.Conn, c.raw = nc, rawOf(nc)
 }
 
 // rawOf asks for exact types: a wrapper that embeds a TCP connection has its
@@ -34,6 +47,9 @@ func Wrap(nc net.Conn) *Conn {
 func rawOf(nc net.Conn) syscall.RawConn {
 	if !rawWays {
 		return nil
+	}
+	if raw, ours := rawOfSocket(nc); ours {
+		return raw
 	}
 	var raw syscall.RawConn
 	var err error
@@ -85,7 +101,7 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 	}
 	var failed error
 	if err := raw.Control(func(fd uintptr) { failed = setUserTimeout(fd, d) }); err != nil {
-		return err
+		return closing(raw, err)
 	}
 	return failed
 }

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // guard is when a test that waits for something gives up.
 const guard = 20 * time.Second
 
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
 // tcpPair returns both ends of a connection accepted from Listen.
 func tcpPair(t testing.TB) (ours *Conn, peer *net.TCPConn) {
 	t.Helper()
@@ -211,16 +214,27 @@ func TestCloseWriteLeavesTheOtherHalf(t *testing.T) {
 }
 
 func TestWrapKeepsAWrappedConn(t *testing.T) {
-	c, _ := tcpPair(t)
+	c, peer := tcpPair(t)
 	if Wrap(c) != c {
 		t.Error("wrapped twice")
 	}
 	if c.raw == nil {
 		t.Error("a TCP connection has no fast ways")
 	}
+	var moved Conn
+	if moved.Init(c); moved.Conn != c.Conn || moved.raw != c.raw {
+		t.Error("wrapped twice by Init")
+	}
 	// A wrapper that sees the bytes must not be bypassed.
-	if w := Wrap(struct{ *net.TCPConn }{c.Conn.(*net.TCPConn)}); w.raw != nil {
-		t.Error("a wrapper was bypassed")
+	for _, nc := range []net.Conn{peer, c.Conn} {
+		if Wrap(nc).raw == nil {
+			t.Errorf("a %T has no fast ways", nc)
+		}
+	}
+	for _, wrapper := range []net.Conn{struct{ *net.TCPConn }{peer}, struct{ net.Conn }{c.Conn}} {
+		if w := Wrap(wrapper); w.raw != nil {
+			t.Errorf("a %T was bypassed", wrapper)
+		}
 	}
 }
 

@@ -2,7 +2,8 @@
 // wait, writes that never wait, a look at whether the peer is still there, and
 // listeners whose sockets notice a dead peer.
 //
-// On Unix a *net.TCPConn or *net.UnixConn gets the fast ways. Every other
-// net.Conn (TLS, pipes, wrappers) gets slower ones that are as correct, because
+// On Unix a *net.TCPConn or *net.UnixConn gets the fast ways, and so does what a
+// listener of this package accepts, which on Linux is less than package net would
+// make of it. Every other net.Conn (TLS, pipes, wrappers) gets slower ones that are as correct, because
 // going round such a connection to its descriptor would corrupt what it carries.
 package sock

@@ -2,22 +2,28 @@ package sock
 
 import (
 	"io"
-	"sync/atomic"
+	"os"
+	"sync"
 	"syscall"
+	"time"
 )
 
-// idleRead is the state of one ReadIdle. attempt is made once per connection, so
-// that a read allocates nothing.
+// idleRead carries one ReadIdle into a callback that was made once. A goroutine
+// that waits has one on loan, so that it is small.
 type idleRead struct {
-	attempt func(fd uintptr) bool
+	conn    *Conn
 	chunk   *Chunk
-	err     error
-	first   [1]byte // the slow way's
-
-	// waits says that the newest attempt found nothing to read; Drained reads it
-	// from other goroutines.
-	waits atomic.Bool
+	attempt func(fd uintptr) bool
+	errno   int32 // of a read that failed, or peerEnded
 }
+
+const peerEnded = -1
+
+var idleReads = sync.Pool{New: func() any {
+	r := new(idleRead)
+	r.attempt = r.read
+	return r
+}}
 
 // ReadIdle waits until the peer has sent something and returns it in a chunk
 // that the caller Releases. While it waits no buffer is held. It ends with
@@ -29,14 +35,27 @@ func (c *Conn) ReadIdle() (*Chunk, error) {
 	if c.raw == nil {
 		return c.readFirst()
 	}
-	err := c.raw.Read(c.idle.attempt)
-	chunk := c.idle.chunk
-	if err == nil {
-		err = c.idle.err
+	r := idleReads.Get().(*idleRead)
+	r.conn = c
+	chunk, err := r.outcome(c.raw.Read(r.attempt))
+	idleReads.Put(r)
+	return chunk, err
+}
+
+// outcome is what has become of a read whose callback is over, and forgets it.
+func (r *idleRead) outcome(err error) (*Chunk, error) {
+	c, chunk := r.conn, r.chunk
+	switch {
+	case err != nil:
+		err = closing(c.raw, err)
+	case r.errno == peerEnded:
+		err = io.EOF
+	case r.errno != 0:
+		err = os.NewSyscallError("read", syscall.Errno(r.errno))
 	}
-	c.idle.chunk, c.idle.err = nil, nil
+	r.conn, r.chunk, r.errno = nil, nil, 0
 	if err != nil {
-		c.idle.waits.Store(false)
+		c.waits.Store(false)
 		return nil, err
 	}
 	return chunk, nil
@@ -44,24 +63,24 @@ func (c *Conn) ReadIdle() (*Chunk, error) {
 
 // read is one attempt; false parks the goroutine until the socket is readable.
 func (r *idleRead) read(fd uintptr) bool {
-	r.waits.Store(false)
+	r.conn.waits.Store(false)
 	chunk := TakeChunk()
-	n, err := readSocket(fd, chunk.room[:])
-	switch {
-	case n > 0:
+	n, errno := readSocket(fd, chunk.room[:])
+	if n > 0 {
 		chunk.B = chunk.room[:n]
 		r.chunk = chunk
 		return true
-	case err == syscall.EAGAIN:
-		chunk.Release()
-		r.waits.Store(true)
-		return false
-	case err != nil:
-		r.err = err
-	default:
-		r.err = io.EOF
 	}
 	chunk.Release()
+	switch errno {
+	case syscall.EAGAIN:
+		r.conn.waits.Store(true)
+		return false
+	case 0:
+		r.errno = peerEnded
+	default:
+		r.errno = int32(errno)
+	}
 	return true
 }
 
@@ -69,14 +88,64 @@ func (r *idleRead) read(fd uintptr) bool {
 // of the record at hand.
 func (c *Conn) readFirst() (*Chunk, error) {
 	for {
-		n, err := c.Conn.Read(c.idle.first[:])
+		n, err := c.Conn.Read(c.first[:])
 		if n > 0 {
 			chunk := TakeChunk()
-			chunk.B = append(chunk.B, c.idle.first[0])
+			chunk.B = append(chunk.B, c.first[0])
 			return chunk, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// timedRead is an idleRead that sets a deadline before it waits.
+type timedRead struct {
+	idleRead
+	within  time.Duration
+	timed   bool  // the deadline is set
+	failed  error // or cannot be
+	attempt func(fd uintptr) bool
+}
+
+var timedReads = sync.Pool{New: func() any {
+	r := new(timedRead)
+	r.attempt = r.read
+	return r
+}}
+
+// ReadIdleWithin is ReadIdle that waits no longer than d. Only if it has to wait
+// it sets the connection's read deadline, and says so: that is later reads' too,
+// until it is changed.
+func (c *Conn) ReadIdleWithin(d time.Duration) (chunk *Chunk, timed bool, err error) {
+	if c.raw == nil {
+		if err := c.SetReadDeadline(time.Now().Add(d)); err != nil {
+			return nil, false, err
+		}
+		chunk, err = c.readFirst()
+		return chunk, true, err
+	}
+	r := timedReads.Get().(*timedRead)
+	r.conn, r.within = c, d
+	err = c.raw.Read(r.attempt)
+	if err == nil {
+		err = r.failed
+	}
+	timed = r.timed
+	chunk, err = r.outcome(err)
+	r.timed, r.failed = false, nil
+	timedReads.Put(r)
+	return chunk, timed, err
+}
+
+func (r *timedRead) read(fd uintptr) (done bool) {
+	if r.idleRead.read(fd) {
+		return true
+	}
+	if !r.timed {
+		r.failed = r.conn.SetReadDeadline(time.Now().Add(r.within))
+		r.timed = r.failed == nil
+	}
+	return r.failed != nil
 }

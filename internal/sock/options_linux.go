@@ -27,6 +27,7 @@ func listenConfig() net.ListenConfig {
 func detectDeadPeers(fd int) error {
 	for _, o := range []struct{ level, name, value int }{
 		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
+		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, int(keepAliveIdle / time.Second)},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, int(keepAliveInterval / time.Second)},
 		{unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepAliveCount},

@@ -7,9 +7,9 @@ package sock
 // first ReadIdle or after one that failed.
 func (c *Conn) Drained() bool {
 	// In this order: what is no longer unread was read by an attempt that had
-	// taken idle.waits back, and that is given again only by an attempt made
+	// taken waits back, and that is given again only by an attempt made
 	// after all of it was handled.
-	return c.raw != nil && !unread(c.raw) && c.idle.waits.Load()
+	return c.raw != nil && !unread(c.raw) && c.waits.Load()
 }
 
 // Unacknowledged is how many bytes were written that the peer's system has not

@@ -59,7 +59,7 @@ func TestDrainedSeesWhatIsUnread(t *testing.T) {
 		t.Skip("this system has no fast way")
 	}
 	c, peer := tcpPair(t)
-	c.idle.waits.Store(true) // as of a reader that nothing has woken yet
+	c.waits.Store(true) // as of a reader that nothing has woken yet
 	if !c.Drained() {
 		t.Error("not drained with nothing unread")
 	}

@@ -10,9 +10,9 @@ import (
 // No connection gets a RawConn here, so that none of these is reached.
 const rawWays = false
 
-func readSocket(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func readSocket(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
 
-func tryWrite(syscall.RawConn, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func tryWrite(syscall.RawConn, []byte, []byte, bool) (int, error) { return 0, errors.ErrUnsupported }
 
 func departed(syscall.RawConn) bool { return false }
 

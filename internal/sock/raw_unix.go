@@ -12,24 +12,23 @@ import (
 
 const rawWays = true
 
-func readSocket(fd uintptr, p []byte) (int, error) {
+// readSocket reads what is there. No bytes and no error are the peer's end.
+func readSocket(fd uintptr, p []byte) (int, syscall.Errno) {
 	for {
 		n, err := unix.Read(int(fd), p)
-		switch err {
-		case nil:
-			return n, nil
-		case unix.EINTR:
-			continue
-		case unix.EAGAIN:
-			return 0, syscall.EAGAIN
+		switch errno, _ := err.(syscall.Errno); {
+		case err == nil:
+			return n, 0
+		case errno != unix.EINTR:
+			return 0, errno
 		}
-		return 0, os.NewSyscallError("read", err)
 	}
 }
 
 // writeTry carries a call's arguments into a callback that was made once.
 type writeTry struct {
 	head, body []byte
+	last       bool
 	n          int
 	err        error
 	attempt    func(fd uintptr) bool
@@ -41,10 +40,10 @@ var writeTries = sync.Pool{New: func() any {
 	return t
 }}
 
-func tryWrite(raw syscall.RawConn, head, body []byte) (int, error) {
+func tryWrite(raw syscall.RawConn, head, body []byte, last bool) (int, error) {
 	t := writeTries.Get().(*writeTry)
-	t.head, t.body = head, body
-	err := raw.Write(t.attempt)
+	t.head, t.body, t.last = head, body, last
+	err := closing(raw, raw.Write(t.attempt))
 	if err == nil {
 		err = t.err
 	}
@@ -59,10 +58,13 @@ func (t *writeTry) write(fd uintptr) bool {
 	for {
 		var n int
 		var err error
-		if t.body == nil {
-			n, err = unix.Write(int(fd), t.head)
-		} else {
+		switch {
+		case t.body != nil:
 			n, err = writeBoth(int(fd), t.head, t.body)
+		case t.last:
+			n, err = writeLast(int(fd), t.head)
+		default:
+			n, err = unix.Write(int(fd), t.head)
 		}
 		switch err {
 		case nil:

@@ -8,7 +8,17 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 	if c.raw == nil || len(p) == 0 {
 		return 0, nil
 	}
-	return tryWrite(c.raw, p, nil)
+	return tryWrite(c.raw, p, nil, false)
+}
+
+// TryWriteLast is TryWrite of what is the last: once all of it is taken the
+// caller closes the connection, at once, and the end goes out in one segment with
+// it where the system can do that.
+func (c *Conn) TryWriteLast(p []byte) (int, error) {
+	if c.raw == nil || len(p) == 0 {
+		return 0, nil
+	}
+	return tryWrite(c.raw, p, nil, true)
 }
 
 // TryWrite2 is TryWrite of head followed by body, in one system call where the
@@ -22,5 +32,5 @@ func (c *Conn) TryWrite2(head, body []byte) (int, error) {
 	case len(body) == 0:
 		return c.TryWrite(head)
 	}
-	return tryWrite(c.raw, head, body)
+	return tryWrite(c.raw, head, body, false)
 }

@@ -147,3 +147,45 @@ func TestWriteGoesOnWhereTryWriteStopped(t *testing.T) {
 		})
 	}
 }
+
+func TestTheLastIsWrittenAtTheLatestWithTheEnd(t *testing.T) {
+	c, peer := tcpPair(t)
+	want := counting(100)
+	if n, err := c.TryWriteLast(want); n != len(want) || err != nil {
+		t.Fatalf("wrote %d, %v", n, err)
+	}
+	c.Close()
+	got, err := io.ReadAll(peer)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read %d bytes, %v", len(got), err)
+	}
+	if _, err := c.TryWriteLast(want); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	pipe, _ := pipePair(t)
+	if n, err := pipe.TryWriteLast(want); n != 0 || err != nil {
+		t.Errorf("on a pipe: wrote %d, %v", n, err)
+	}
+}
+
+func TestWhatDoesNotFitIsNotTheLast(t *testing.T) {
+	c, peer := tcpPair(t)
+	big := counting(32 << 20)
+	n, err := c.TryWriteLast(big)
+	if n == 0 || n == len(big) || err != nil {
+		t.Fatalf("wrote %d, %v", n, err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := c.Write(big[n:])
+		c.Close()
+		written <- err
+	}()
+	got, err := io.ReadAll(peer)
+	if err != nil || !bytes.Equal(got, big) {
+		t.Errorf("read %d bytes, %v", len(got), err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}

@@ -16,3 +16,5 @@ func writeBoth(fd int, head, body []byte) (int, error) {
 	}
 	return n + m, nil
 }
+
+func writeLast(fd int, p []byte) (int, error) { return unix.Write(fd, p) }

@@ -15,7 +15,7 @@ import (
 
 // exchangeGate is how many allocations one answer path may cost here: from the
 // accepted connection to its end, with the 101, a message of 1 KiB and a Close.
-const exchangeGate = 8
+const exchangeGate = 4
 
 // signal is a Handler that tells when the connection has ended.
 type signal struct{ ended chan Ending }

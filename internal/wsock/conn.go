@@ -50,14 +50,14 @@ type Config struct {
 // Arrived, Drained and SetUserTimeout may be called from any goroutine at any time, also after the
 // end, when they do nothing; none of them blocks.
 type Conn struct {
-	sc  *sock.Conn
+	sc  sock.Conn
 	cfg *Config
 
 	// Owned by the caller until Serve, by the reading goroutine from then on.
 
 	handler Handler
-	run     func() // loop, made once so that starting it allocates nothing
-	early   []byte // what the peer sent ahead of Serve
+	run     func()        // loop, made once so that starting it allocates nothing
+	early   *codec.Buffer // what the peer sent ahead of Serve, or nil
 	in      incoming
 	ended   bool        // Handler.Ended was called
 	drains  bool        // the connection has ended; what still comes is discarded
@@ -82,32 +82,56 @@ type Conn struct {
 }
 
 // New makes a WebSocket of an upgraded connection, which it owns from then on.
-// Early is what the peer has sent already; it is kept and changed. The
-// connection must be Served, or Cut.
+// Early is what the peer has sent already; it is copied. The connection must be
+// Served, or Cut.
 func New(nc net.Conn, early []byte, cfg *Config) *Conn {
-	return newConn(nc, early, cfg, cfg.Client)
+	c := new(Conn)
+	c.Init(nc, early, cfg)
+	return c
 }
 
-func newConn(nc net.Conn, early []byte, cfg *Config, client bool) *Conn {
-	c := &Conn{sc: sock.Wrap(nc), cfg: cfg, early: early}
+// Init makes c, which is part of something and was not used before, what New
+// returns.
+func (c *Conn) Init(nc net.Conn, early []byte, cfg *Config) {
+	c.init(nc, early, cfg, cfg.Client)
+}
+
+func (c *Conn) init(nc net.Conn, early []byte, cfg *Config, client bool) {
+	c.sc.Init(nc)
+	c.cfg = cfg
+	if len(early) > 0 {
+		c.early = codec.GetBuffer(len(early))
+		c.early.B = append(c.early.B, early...)
+	}
 	c.in.client = client
 	c.in.within = noFragments
-	return c
 }
 
 // client says that our role is the client's.
 func (c *Conn) client() bool { return c.in.client }
 
 // Serve begins reading, in a goroutine of the connection's own, and returns at
-// once. It is called once.
+// once. Serve or Run is called once.
 func (c *Conn) Serve(h Handler) {
-	c.handler = h
+	c.begin(h)
 	c.run = c.loop
+	go c.run()
+}
+
+// Run is Serve in the calling goroutine, which returns when the connection is
+// over: for one that is expected to be short.
+func (c *Conn) Run(h Handler) {
+	c.begin(h)
+	for c.turn() {
+	}
+}
+
+func (c *Conn) begin(h Handler) {
+	c.handler = h
 	if c.cfg.Ring != nil {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)
 	}
-	go c.run()
 }
 
 // SetUserTimeout bounds how long what we sent may stay unacknowledged before the

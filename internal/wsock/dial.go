@@ -61,7 +61,8 @@ func dial(ctx context.Context, rawURL string, header http.Header, cfg *Config) (
 		nc.Close()
 		return nil, err
 	}
-	c := newConn(nc, early, cfg, true)
+	c := new(Conn)
+	c.init(nc, early, cfg, true)
 	c.sc.SetUserTimeout(sock.UserTimeout) // as a listener's sockets have it; not every connection can
 	return c, nil
 }

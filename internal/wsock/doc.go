@@ -1,15 +1,15 @@
 // Package wsock speaks RFC 6455, version 13, in both roles, on a connection
-// that was hijacked after an HTTP upgrade or dialled with [Dial] (protocol W).
-// It knows frames, messages and the closing handshake, and keeps clean and
-// abrupt endings apart; what the messages mean is its [Handler]'s business.
+// that was upgraded from HTTP or dialled with [Dial] (protocol W). It knows
+// frames, messages and the closing handshake, and keeps clean and abrupt endings
+// apart; what the messages mean is its [Handler]'s business.
 //
-// An idle connection holds no buffer and one goroutine on a fresh stack: the
-// goroutine that has worked starts its successor and ends.
+// An idle connection holds no buffer and one goroutine. If it was Served that has
+// a fresh stack: the goroutine that has worked starts its successor and ends.
 //
 // # Goroutines
 //
 // A served connection has one reading goroutine, which alone calls the
-// Handler, from Serve until the connection has ended. What the socket does not
+// Handler, from Serve or Run until the connection has ended. What the socket does not
 // take at once is written by a flushing goroutine, which lives until nothing
 // is left to write. Both end when TCP ends.
 //

@@ -76,7 +76,7 @@ func (c *Conn) closed(body []byte) (again bool) {
 		c.in.release()
 		return true
 	}
-	c.retire(true)
+	c.leave() // TCP is closed by whoever writes the last
 	return false
 }
 
@@ -109,10 +109,7 @@ func (c *Conn) farewell(code uint16, reason string, fin, done bool) {
 // retire ends the reading goroutine's part: TCP is closed now or, if soft, once
 // everything is written.
 func (c *Conn) retire(soft bool) {
-	if c.cfg.Ring != nil {
-		c.cfg.Ring.Remove(&c.entry)
-	}
-	c.in.release()
+	c.leave()
 	c.mu.Lock()
 	c.shut = true
 	c.done = true
@@ -124,6 +121,14 @@ func (c *Conn) retire(soft bool) {
 	if !writing || !soft {
 		c.sc.Close()
 	}
+}
+
+// leave gives back what only a reader needs.
+func (c *Conn) leave() {
+	if c.cfg.Ring != nil {
+		c.cfg.Ring.Remove(&c.entry)
+	}
+	c.in.release()
 }
 
 // rescue is deferred by the reading goroutine: a panic ends its connection,

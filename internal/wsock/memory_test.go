@@ -22,7 +22,7 @@ import (
 
 // idleGate is the most that an idle socket may cost, in bytes of Go heap and
 // stack, the net.Conn included.
-const idleGate = 4 << 10
+const idleGate = 3800
 
 // counter is a Handler as small as can be: what it costs is not the socket's.
 type counter struct{ messages, ended *atomic.Int64 }

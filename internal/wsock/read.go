@@ -21,7 +21,8 @@ func (c *Conn) turn() (again bool) {
 	defer c.rescue()
 	if early := c.early; early != nil {
 		c.early = nil
-		return c.consume(early)
+		defer early.Release()
+		return c.consume(early.B)
 	}
 	if amid := c.in.message != nil; amid != c.amid.Load() {
 		c.amid.Store(amid)

@@ -95,11 +95,11 @@ func (c *Conn) Flush() {
 	c.writing = true
 	c.mu.Unlock()
 	for range electedWrites {
-		batch := c.nextBatch()
+		batch, last := c.nextBatch()
 		if batch == nil {
 			return
 		}
-		n, err := c.sc.TryWrite(batch.B)
+		n, err := c.tryWrite(batch.B, last)
 		switch {
 		case err != nil:
 			batch.Release()
@@ -111,9 +111,16 @@ func (c *Conn) Flush() {
 		}
 		batch.Release()
 	}
-	if batch := c.nextBatch(); batch != nil {
+	if batch, _ := c.nextBatch(); batch != nil {
 		go c.flush(batch, 0)
 	}
+}
+
+func (c *Conn) tryWrite(p []byte, last bool) (int, error) {
+	if last {
+		return c.sc.TryWriteLast(p)
+	}
+	return c.sc.TryWrite(p)
 }
 
 // flush is the flushing goroutine: it writes the batch from n on, and then
@@ -127,7 +134,8 @@ func (c *Conn) flush(batch *codec.Buffer, n int) {
 			c.writeFailed()
 			return
 		}
-		batch, n = c.nextBatch(), 0
+		batch, _ = c.nextBatch()
+		n = 0
 	}
 }
 
@@ -143,17 +151,18 @@ func (c *Conn) writeOut(p []byte) error {
 	return nil
 }
 
-// nextBatch is called by the writer alone. It takes everything that is queued;
-// if that is nothing the writer is none any more, and what waited for that is
-// done.
-func (c *Conn) nextBatch() *codec.Buffer {
+// nextBatch is called by the writer alone. It takes everything that is queued,
+// and says whether TCP is to be closed behind it. If nothing is queued the writer
+// is none any more, and what waited for that is done.
+func (c *Conn) nextBatch() (batch *codec.Buffer, last bool) {
 	c.mu.Lock()
-	batch := c.gather()
+	batch = c.gather()
 	if batch != nil {
 		c.inflight = len(batch.B)
 		c.batched += uint64(len(batch.B))
+		last = c.done
 		c.mu.Unlock()
-		return batch
+		return batch, last
 	}
 	c.inflight = 0
 	c.writing = false
@@ -170,7 +179,7 @@ func (c *Conn) nextBatch() *codec.Buffer {
 	case fin:
 		c.sc.CloseWrite()
 	}
-	return nil
+	return nil, false
 }
 
 // gather makes a batch of all that is queued. Callers hold mu.

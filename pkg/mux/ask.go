@@ -37,6 +37,7 @@ type Ask struct {
 	caller     Caller // nil once owed nothing
 	payload    []byte // borrowed from the caller; nil once it has gone or is settled
 	path       *Path  // non-nil exactly while open
+	spare      *Path  // room for the first one; nil once it is taken, and for a resident ask
 	timer      Timer  // non-nil only while parked
 	prev, next *Ask   // in container.asks
 }

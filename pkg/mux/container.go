@@ -19,17 +19,17 @@ type Container struct {
 
 	// Guarded by mu.
 	nextChannel uint32  // never 0
+	entered     int32   // inside activities, now
+	present     bool    // followers take it to be there; changed only under presence.mu, too
+	forgotten   bool    // out of the table, or just before
 	claim       *Claim  // the holder; live once it has a line
 	asks        askList // kinds 0 to 3, unsettled or still answerable, in the order they were made
 	resident    Ask     // the one notifications ask (protocol N2); new until N1 makes it
 
 	openedAt time.Duration // when the resident ask's path was opened last
 
-	entered   int           // inside activities, now
-	enteredAt time.Duration // when the last of them ended
+	enteredAt time.Duration // when the last inside activity ended
 	restedAt  time.Duration // when anything else that keeps it from being forgotten last ended
-	present   bool          // followers take it to be there; changed only under presence.mu, too
-	forgotten bool          // out of the table, or just before
 }
 
 // ID returns the container's id.
@@ -38,13 +38,21 @@ func (c *Container) ID() string { return c.id }
 // Sink returns what Config.NewSink made for this container, nil without one.
 func (c *Container) Sink() Sink { return c.sink }
 
+// withPath is an ask that is made to be answered: in one piece with its first path.
+type withPath struct {
+	Ask
+	first Path
+}
+
 // Ask makes one ask of a kind from 0 to 3 for caller, which must not be nil. It
 // is announced at once when a connection is live, and waits for the next one
 // otherwise, for ever if need be (protocol R9). payload is borrowed until
 // caller.Settle is called, or until Leave or Cancel returned true. If the
 // container was forgotten, the ask is made of the one that begins in its place.
 func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
-	a := &Ask{container: c, kind: k, payload: payload, caller: caller}
+	made := &withPath{Ask: Ask{container: c, kind: k, payload: payload, caller: caller}}
+	made.spare = &made.first
+	a := &made.Ask
 	if !k.Known() || k.Many() {
 		c.mux.illegal("an ask of kind %v cannot be made", k)
 		a.caller, a.payload, a.state = nil, nil, stateDone

@@ -41,7 +41,8 @@ type Path struct {
 // Open opens the answer path of a channel, before its upgrade: an upgrade that
 // never completes is reported with Broke (protocol A5). It returns
 // ErrUnknownChannel or ErrPathOpen when the path cannot be opened. An unknown
-// channel, or one of another kind, is refused without taking a lock.
+// channel, or one of another kind, is refused without taking a lock. container is
+// borrowed until Open returns.
 func (m *Mux) Open(container string, k codec.Kind, channel uint32, s Socket) (*Path, error) {
 	c := m.Lookup(container)
 	if c == nil {
@@ -63,7 +64,11 @@ func (a *Ask) open(channel uint32, s Socket) (*Path, error) {
 	if a.state == stateOpen {
 		return nil, ErrPathOpen
 	}
-	p := &Path{ask: a, socket: s, cancelled: a.cancelled}
+	p := a.spare
+	if a.spare = nil; p == nil {
+		p = new(Path)
+	}
+	p.ask, p.socket, p.cancelled = a, s, a.cancelled
 	a.openLocked(p)
 	return p, nil
 }

@@ -1,0 +1,86 @@
+package sock
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// listener accepts by itself what package net has made listen.
+type listener struct {
+	addr net.Addr
+	file *os.File
+	raw  syscall.RawConn
+
+	mu      sync.Mutex // held while one accepts; guards what follows
+	attempt func(fd uintptr) bool
+	fd      int
+	err     error
+}
+
+// own takes ln over.
+func own(ln net.Listener) (net.Listener, error) {
+	tcp, ok := ln.(*net.TCPListener)
+	if !ok {
+		return ln, nil
+	}
+	defer tcp.Close()
+	file, err := tcp.File()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	l := &listener{addr: tcp.Addr(), file: file, raw: raw}
+	l.attempt = l.accept
+	return l, nil
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fd, l.err = -1, nil
+	err := closing(l.raw, l.raw.Read(l.attempt))
+	if err == nil {
+		err = l.err
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.addr, Err: err}
+	}
+	return newSocket(l.fd), nil
+}
+
+// accept is one attempt; false parks the goroutine until a connection is there.
+// Nobody asks for the peer's address.
+func (l *listener) accept(fd uintptr) bool {
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_ACCEPT4, fd, 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+		switch errno {
+		case 0:
+			l.fd = int(n)
+		case unix.EAGAIN:
+			return false
+		case unix.EINTR, unix.ECONNABORTED: // this one is gone already
+			continue
+		default:
+			l.err = os.NewSyscallError("accept4", errno)
+		}
+		return true
+	}
+}
+
+// Close implements net.Listener.
+func (l *listener) Close() error { return opError("close", l.file.Close()) }
+
+// Addr implements net.Listener.
+func (l *listener) Addr() net.Addr { return l.addr }
+
+// SyscallConn implements syscall.Conn.
+func (l *listener) SyscallConn() (syscall.RawConn, error) { return l.file.SyscallConn() }
