@@ -314,8 +314,8 @@ func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
 			case "mute":
 				cfg.silence = shortly
 			case "choking":
-				cfg.silence = shortly
-				cfg.ConnectTimeout = 2 * time.Second // it takes as long as that
+				cfg.silence = time.Second
+				cfg.ConnectTimeout = 3 * time.Second // it takes as long as that
 			}
 			u := open(t, cfg)
 			heard := hear(t, u)

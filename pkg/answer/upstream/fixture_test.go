@@ -14,20 +14,31 @@ import (
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// patience is how long a test waits for what must come, on a machine that may have much else to do.
+const patience = time.Minute
 
 // shortly is how long what does not come is waited for.
 const shortly = 200 * time.Millisecond
 
 var quiet = slog.New(slog.DiscardHandler)
 
+// unhurried lets no timeout decide that the test does not set.
+func (c Config) unhurried() Config {
+	if c.Logger == nil {
+		c.Logger = quiet
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = patience
+		if c.silence == 0 {
+			c.silence = patience
+		}
+	}
+	return c
+}
+
 func open(t *testing.T, cfg Config) *Upstream {
 	t.Helper()
-	if cfg.Logger == nil {
-		cfg.Logger = quiet
-	}
-	u, err := New(cfg)
+	u, err := New(cfg.unhurried())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestAServerMayTakeItsTimeOverTheEndOfTheHandshake(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := newMemory()
 			server.initialized = c.takes
-			s := openShared(t, server, Config{})
+			s := openShared(t, server, Config{ConnectTimeout: DefaultConnectTimeout})
 			start := time.Now()
 			done := newTenant(t, s, "c").call(t.Context(), `{}`)
 			if c.told != "" {

@@ -141,13 +141,10 @@ func (m *memory) crash() { m.to().lose(errors.New("the server crashed")) }
 // openShared opens a Shared; from server, if it is not nil.
 func openShared(t *testing.T, server *memory, cfg Config) *Shared {
 	t.Helper()
-	if cfg.Logger == nil {
-		cfg.Logger = quiet
-	}
 	if cfg.URL == "" && cfg.Command == nil {
 		cfg.URL = "http://127.0.0.1:1/mcp"
 	}
-	s, err := NewShared(cfg)
+	s, err := NewShared(cfg.unhurried())
 	if err != nil {
 		t.Fatal(err)
 	}
