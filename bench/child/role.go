@@ -29,6 +29,9 @@ var roles = map[string]Role{
 	"floor":   floorRole,
 	"sdk":     sdkRole,
 	"stdio":   stdioRole,
+
+	"inmemory": inMemoryRole,
+	"bare":     bareRole,
 }
 
 // Main returns at once in a process that is no child. In one that is, it plays its role and exits.

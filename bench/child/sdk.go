@@ -21,6 +21,7 @@ var echoText = strings.Repeat("x", 200)
 
 type echoArguments struct {
 	Message string `json:"message"`
+	Caller  int    `json:"caller,omitempty"`
 }
 
 // sdkRole is an MCP server of the Go SDK behind its own HTTP handler, which answers in JSON: its fastest way.

@@ -114,6 +114,11 @@ func (p *Process) AllocProfile() ([]byte, error) {
 	return fetch("http://" + p.Control + "/debug/pprof/allocs")
 }
 
+// HeapProfile is a Role's profile of live objects.
+func (p *Process) HeapProfile() ([]byte, error) {
+	return fetch("http://" + p.Control + "/debug/pprof/heap?gc=1")
+}
+
 // Metrics are the samples of a Prometheus text page, by name and labels.
 func Metrics(addr string) (map[string]float64, error) {
 	b, err := fetch("http://" + addr + "/metrics")

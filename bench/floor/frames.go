@@ -88,7 +88,7 @@ func unframe(b []byte) (op ws.OpCode, payload, rest []byte, ok bool) {
 	return ws.OpCode(b[0] & 0x0f), payload, b[at+n:], true
 }
 
-// writeFrames writes one frame after the other, until the other side leaves.
+// writeFrames waits for a byte, and then writes one frame after the other until the other side leaves.
 func writeFrames(nc net.Conn, size int) {
 	frame := []byte{0x82}
 	if size < 126 {
@@ -97,6 +97,9 @@ func writeFrames(nc net.Conn, size int) {
 		frame = binary.BigEndian.AppendUint16(append(frame, 126), uint16(size))
 	}
 	frame = append(frame, make([]byte, size)...)
+	if _, err := nc.Read(make([]byte, 1)); err != nil {
+		return
+	}
 	for {
 		if _, err := nc.Write(frame); err != nil {
 			return

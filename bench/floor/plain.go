@@ -19,7 +19,12 @@ var headEnd = []byte("\r\n\r\n")
 
 // serve is one connection of the plain listener.
 func (f *Floors) serve(nc net.Conn) {
-	defer func() { _ = nc.Close() }()
+	kept := false
+	defer func() {
+		if !kept {
+			_ = nc.Close()
+		}
+	}()
 	room := heads.Get().(*[headRoom]byte)
 	n, head := 0, -1
 	for head < 0 {
@@ -58,25 +63,22 @@ func (f *Floors) serve(nc net.Conn) {
 	case path == TriggerPath:
 		f.trigger(nc, query)
 	case path == IdlePath || path == StreamPath:
-		f.hold(nc)
+		kept = true
+		go f.hold(nc) // on a fresh stack
 	}
 }
 
-// hold is a waiting connection: on a fresh stack, without a buffer.
+// hold is a waiting connection: one goroutine, without a buffer.
 func (f *Floors) hold(nc net.Conn) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for c := sock.Wrap(nc); ; {
-			chunk, err := c.ReadIdle()
-			if err != nil {
-				return
-			}
-			chunk.Release()
+	defer func() { _ = nc.Close() }()
+	defer f.streams.remove(nc)
+	for c := sock.Wrap(nc); ; {
+		chunk, err := c.ReadIdle()
+		if err != nil {
+			return
 		}
-	}()
-	<-ended
-	f.streams.remove(nc)
+		chunk.Release()
+	}
 }
 
 func headerOf(head []byte, name string) []byte {

@@ -21,6 +21,9 @@ type answer struct {
 	began   int64
 	stamp   *stamp
 	server  *answering
+
+	// answered ends a visit, which has no Close; nil: it is an answer path.
+	answered func([]byte) bool
 }
 
 // answering makes answers, and keeps those that are done for the next.
@@ -33,8 +36,12 @@ type answering struct {
 
 // begin opens an answer path; a.path, a.frames and a.stamp must be set.
 func (s *answering) begin(a *answer) error {
-	a.opened, a.began = false, wire.Clock()
 	a.request = wire.AppendUpgrade(a.request[:0], a.path)
+	return s.connect(a)
+}
+
+func (s *answering) connect(a *answer) error {
+	a.opened, a.began = false, wire.Clock()
 	if err := s.tally.loop.Open(&a.far, s.to); err != nil {
 		return fmt.Errorf("opening an answer path: %w", err)
 	}
@@ -56,6 +63,13 @@ var switching = []byte("HTTP/1.1 101 ")
 
 // Arrived implements wire.User.
 func (a *answer) Arrived(f *wire.Far, b []byte) (done int, err error) {
+	if a.answered != nil {
+		if !a.answered(b) {
+			return 0, nil
+		}
+		f.Close()
+		return len(b), a.server.ended(a)
+	}
 	if !a.opened {
 		head := bytes.Index(b, []byte("\r\n\r\n"))
 		if head < 0 {
@@ -86,6 +100,24 @@ func (a *answer) Ended(_ *wire.Far, cause error) error {
 	return fmt.Errorf("the answer path %s ended without a Close: %v", a.path, cause)
 }
 
+// again begins a piece of work with begin, and each time it has ended again, for as long as the crew is to work.
+func (s *answering) again(begin func() error) {
+	crew := s.tally.crew
+	begins := func() error {
+		crew.inFlight.Add(1)
+		return begin()
+	}
+	s.ended = func(a *answer) error {
+		s.tally.finished(a.began)
+		crew.inFlight.Add(-1)
+		if !crew.open.Load() {
+			return nil
+		}
+		return begins()
+	}
+	crew.starts = append(crew.starts, begins)
+}
+
 // AddUpgrades has so many at once of: connect, upgrade, one message, Close, again and again. It is what a server does for
 // each exchange, without a gateway.
 func (c *Crew) AddUpgrades(addr, path string, frames []byte, atOnce int) error {
@@ -97,19 +129,21 @@ func (c *Crew) AddUpgrades(addr, path string, frames []byte, atOnce int) error {
 		s := &answering{tally: c.at(i), to: to}
 		a := s.take()
 		a.path, a.frames = []byte(path), frames
-		begin := func() error {
-			c.inFlight.Add(1)
-			return s.begin(a)
-		}
-		s.ended = func(a *answer) error {
-			s.tally.finished(a.began)
-			c.inFlight.Add(-1)
-			if !c.open.Load() {
-				return nil
-			}
-			return begin()
-		}
-		c.starts = append(c.starts, begin)
+		s.again(func() error { return s.begin(a) })
 	}
+	return nil
+}
+
+// AddVisits adds a client that connects, makes a request, waits until what it brings is answered, and leaves, again and again.
+// Where there is a farewell, which holds a Close, the request is an upgrade, and the client waits for the Close.
+func (c *Crew) AddVisits(addr string, request, farewell []byte, answered func([]byte) bool) error {
+	to, err := wire.Address(addr)
+	if err != nil {
+		return err
+	}
+	s := &answering{tally: c.at(len(c.starts)), to: to}
+	a := s.take()
+	a.request, a.frames, a.answered = request, farewell, answered
+	s.again(func() error { return s.connect(a) })
 	return nil
 }

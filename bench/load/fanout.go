@@ -98,8 +98,9 @@ func (f *FanOut) Pace(rate float64) {
 	}
 }
 
-// Exchange goes on with another publication. The crew must not be running.
-func (f *FanOut) Exchange(publication Publication) { f.publication = publication }
+// Through goes on through another connection, and With with another publication; the crew must not be running.
+func (f *FanOut) Through(p wire.Peer)          { f.publisher = p }
+func (f *FanOut) With(publication Publication) { f.publication = publication }
 
 func (f *FanOut) start() error {
 	f.mu.Lock()
@@ -253,11 +254,15 @@ func (s *sink) Ended(_ *wire.Far, cause error) error {
 // drain reads what is sent and forgets it.
 type drain struct{ far wire.Far }
 
-// AddDrain reads p and forgets what it brings.
+// AddDrain reads what p brings, which stays the caller's, and forgets it.
 func (c *Crew) AddDrain(p wire.Peer) error {
+	second, err := p.Second()
+	if err != nil {
+		return err
+	}
 	d := new(drain)
 	d.far.User = d
-	return c.Loops[0].Adopt(&d.far, p)
+	return c.Loops[0].Adopt(&d.far, second)
 }
 
 // Arrived implements wire.User.

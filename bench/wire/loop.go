@@ -65,7 +65,7 @@ type Far struct {
 // Open connects f, which must be closed or new, in the loop.
 func (l *Loop) Open(f *Far, to *unix.SockaddrInet4) error {
 	// A blocking connect on loopback returns as soon as the listener's queue has it.
-	fd, err := connect(to)
+	fd, err := connect(to, 0)
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,17 @@ type Peer int
 const patience = 20
 
 // Dial connects to a TCP address, ip:port.
-func Dial(addr string) (Peer, error) {
+func Dial(addr string) (Peer, error) { return dial(addr, 0) }
+
+// DialSmall is Dial with as little room as there can be for what arrives and is not read.
+func DialSmall(addr string) (Peer, error) { return dial(addr, 1) }
+
+func dial(addr string, room int) (Peer, error) {
 	to, err := Address(addr)
 	if err != nil {
 		return -1, err
 	}
-	fd, err := connect(to)
+	fd, err := connect(to, room)
 	if err != nil {
 		return -1, fmt.Errorf("connecting to %s: %w", addr, err)
 	}
@@ -47,10 +52,17 @@ func Address(addr string) (*unix.SockaddrInet4, error) {
 	return &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}, nil
 }
 
-func connect(to *unix.SockaddrInet4) (int, error) {
+// connect connects; room bounds what may be unread, and is the system's where it is 0.
+func connect(to *unix.SockaddrInet4, room int) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
+	}
+	if room > 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, room); err != nil {
+			_ = unix.Close(fd)
+			return -1, err
+		}
 	}
 	for {
 		err := unix.Connect(fd, to)
@@ -114,6 +126,12 @@ func (p Peer) Read(b []byte) (int, error) {
 			return max(n, 0), err
 		}
 	}
+}
+
+// Second is a second descriptor of the same connection.
+func (p Peer) Second() (Peer, error) {
+	fd, err := unix.FcntlInt(uintptr(p), unix.F_DUPFD_CLOEXEC, 0)
+	return Peer(fd), err
 }
 
 // Close closes the descriptor.

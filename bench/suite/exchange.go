@@ -1,0 +1,94 @@
+//go:build linux
+
+package suite
+
+import (
+	"fmt"
+
+	"github.com/diverge-network/gateway/bench/child"
+	"github.com/diverge-network/gateway/bench/floor"
+	"github.com/diverge-network/gateway/bench/load"
+)
+
+// Exchange is one tools/call of 256 B at a time from each of 64 callers, and its floors and peers.
+type Exchange struct {
+	Gateway1  *Series `json:"gateway_1"`  // 1 container
+	Gateway16 *Series `json:"gateway_16"` // 16 containers
+
+	PostFast, PostPlain       *Series
+	UpgradeFast, UpgradePlain *Series
+	Frame                     *Series
+
+	SDKSessions, SDKStateless *Series
+}
+
+// callers is how many clients call at once.
+const callers = 64
+
+// MeasureExchange measures it on a gateway whose program is given, or on a child of this program's kind.
+func MeasureExchange(p Plan, program string) (*Exchange, error) {
+	var s stage
+	defer s.close()
+	g := s.gateway(program)
+	f := s.role("floor")
+	sessions, stateless := s.role("sdk"), s.role("sdk", child.Stateless)
+	if s.err != nil {
+		return nil, s.err
+	}
+	one := s.exchanges(g.Addresses, "one", 1, callers, floor.Result, false)
+	sixteen := s.exchanges(g.Addresses, "sixteen", 16, callers, floor.Result, false)
+	postFast := s.crew(NewPosts(f.Post, floor.PostPath, "", callers, false))
+	postPlain := s.crew(NewPosts(f.Plain, floor.PostPath, "", callers, false))
+	upgradeFast := s.crew(NewUpgrades(f.Post, floor.Result, callers))
+	upgradePlain := s.crew(NewUpgrades(f.Plain, floor.Result, callers))
+	sdkSessions, sdkStateless := s.sdk(sessions.Inside), s.sdk(stateless.Inside)
+	if s.err != nil {
+		return nil, s.err
+	}
+	gateway := func(name string, crew *load.Crew) entrant {
+		e := crewOf(name, crew, g.PID())
+		e.ops = g.Ops
+		return e
+	}
+	got, err := contest(p,
+		gateway("gateway, 1 container", one),
+		crewOf("POST, fasthttp", postFast, f.PID()),
+		crewOf("POST, plain", postPlain, f.PID()),
+		crewOf("upgrade + message + close, fasthttp", upgradeFast, f.PID()),
+		crewOf("upgrade + message + close, plain", upgradePlain, f.PID()),
+		frames("frame", f.Plain, loops, frameSize, f.PID()),
+		gateway("gateway, 16 containers", sixteen),
+		crewOf("Go SDK server, sessions", sdkSessions, sessions.PID()),
+		crewOf("Go SDK server, stateless", sdkStateless, stateless.PID()),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &Exchange{
+		Gateway1: got["gateway, 1 container"], Gateway16: got["gateway, 16 containers"],
+		PostFast: got["POST, fasthttp"], PostPlain: got["POST, plain"],
+		UpgradeFast: got["upgrade + message + close, fasthttp"], UpgradePlain: got["upgrade + message + close, plain"],
+		Frame:       got["frame"],
+		SDKSessions: got["Go SDK server, sessions"], SDKStateless: got["Go SDK server, stateless"],
+	}, nil
+}
+
+// frameSize is about that of an ask of 256 B.
+const frameSize = 210
+
+// Floor is the combined floor of the fastest ways.
+func (e *Exchange) Floor() *Series {
+	return combined("floor", fastest(e.PostFast, e.PostPlain), fastest(e.UpgradeFast, e.UpgradePlain), e.Frame)
+}
+
+// FloorFast is that of fasthttp alone.
+func (e *Exchange) FloorFast() *Series {
+	return combined("floor, fasthttp", e.PostFast, e.UpgradeFast, e.Frame)
+}
+
+func (e *Exchange) Print() {
+	for _, x := range []*Series{e.Gateway1, e.Gateway16, e.PostFast, e.PostPlain, e.UpgradeFast, e.UpgradePlain, e.Frame, e.SDKSessions, e.SDKStateless, e.Floor(), e.FloorFast()} {
+		fmt.Printf("%-40s %9.0f/s p50 %7.0f p99 %7.0f cpu %6.1f allocs %5.1f\n", x.Name, x.Median(rate), x.Median(p50), x.Median(p99), x.Median(cpu), x.Median(allocs))
+	}
+	fmt.Println(over(e.Gateway1, e.Floor(), rate), over(e.Gateway16, e.Floor(), rate), over(e.Gateway1, e.FloorFast(), rate), over(e.Gateway1, e.SDKSessions, rate))
+}

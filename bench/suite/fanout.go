@@ -1,0 +1,244 @@
+//go:build linux
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diverge-network/gateway/bench/child"
+	"github.com/diverge-network/gateway/bench/floor"
+	"github.com/diverge-network/gateway/bench/load"
+	"github.com/diverge-network/gateway/bench/wire"
+)
+
+// FanOut is one notification for many streams: from the frame on the container's notifications path to the event at each
+// client. The rate counts deliveries.
+type FanOut struct {
+	Event  int          `json:"event"` // size of the event on the wire, in bytes
+	Window int          `json:"window"`
+	Sizes  []FanOutSize `json:"sizes"`
+}
+
+// FanOutSize is that for so many streams.
+type FanOutSize struct {
+	Streams int     `json:"streams"`
+	Gateway *Series `json:"gateway"`
+	// PerNotification are the gateway's allocations for each notification, whatever the number of streams.
+	PerNotification float64 `json:"per_notification"`
+
+	Loop       *Series `json:"loop"`       // one loop over the sockets, a write for each event
+	Batch      *Series `json:"batch"`      // the same, what came together in one write
+	Halves     *Series `json:"halves"`     // two such loops, each over half of the sockets
+	Centrifugo *Series `json:"centrifugo"` // nil where it does not run
+}
+
+// window is how many notifications may be under way: enough that the publisher is not what is waited for.
+const window = 4
+
+// notification is one that may not be merged, and its number stands at its end.
+func notification(size int) string {
+	return `{"method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("n", size) + `",` + load.SeqMark +
+		strings.Repeat("0", load.SeqDigits) + `"}}`
+}
+
+// notificationText makes an event of about 256 B.
+const notificationText = 128
+
+// hub is a publisher and its readers.
+type hub struct {
+	*load.Crew
+	*load.FanOut
+	closing []wire.Peer
+}
+
+func (h *hub) close() {
+	h.Crew.Close()
+	for _, p := range h.closing {
+		p.Close()
+	}
+}
+
+// newHub opens a crew whose publisher is p.
+func newHub(p wire.Peer, publication load.Publication, window int) (*hub, error) {
+	crew, err := load.NewCrew(loops)
+	if err != nil {
+		return nil, err
+	}
+	return &hub{Crew: crew, FanOut: crew.NewFanOut(p, publication, window), closing: []wire.Peer{p}}, nil
+}
+
+// gatewayHub is a container with so many sessions that listen, and as many more that open their stream and never read it.
+func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *hub, err error) {
+	c, err := OpenContainer(g, container, parts{notifications: true}, make([]byte, 64<<10))
+	if err != nil {
+		return nil, err
+	}
+	publication, err := load.NewFrame(notification(notificationText))
+	if err != nil {
+		return nil, err
+	}
+	if h, err = newHub(c.Notifications, publication, window); err != nil {
+		return nil, err
+	}
+	h.closing = append(h.closing, c.Requests)
+	path := endpoint(container)
+	client, err := wire.Dial(g.Inside)
+	if err != nil {
+		return h, err
+	}
+	defer client.Close()
+	buf := make([]byte, 64<<10)
+	for i := range readers + stalled {
+		response, err := client.Ask(wire.Post(path, "", wire.Initialize), buf, wire.Whole)
+		if err != nil {
+			return h, err
+		}
+		request := wire.Listen(path, wire.Header(response, "mcp-session-id"))
+		if i >= readers {
+			p, err := wire.DialSmall(g.Inside)
+			if err != nil {
+				return h, err
+			}
+			h.closing = append(h.closing, p)
+			if _, err := p.Ask(request, buf, wire.HeadEnds); err != nil {
+				return h, err
+			}
+			continue
+		}
+		p, err := listening(g.Inside, request)
+		if err != nil {
+			return h, err
+		}
+		if err := h.AddReader(p); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// floorHub is the same, bare; there is a publisher for each of ways, which are queries of floor.TriggerPath.
+func floorHub(f child.Addresses, readers int, ways ...string) (h *hub, publishers []wire.Peer, err error) {
+	for _, way := range ways {
+		p, err := upgraded(f.Plain, floor.TriggerPath+way)
+		if err != nil {
+			return nil, nil, err
+		}
+		publishers = append(publishers, p)
+	}
+	publication, err := load.NewFrame(notification(notificationText))
+	if err != nil {
+		return nil, nil, err
+	}
+	if h, err = newHub(publishers[0], publication, window); err != nil {
+		return nil, nil, err
+	}
+	h.closing = publishers
+	for range readers {
+		p, err := listening(f.Plain, wire.Listen(floor.StreamPath, "x"))
+		if err == nil {
+			err = h.AddReader(p)
+		}
+		if err != nil {
+			return h, nil, err
+		}
+	}
+	return h, publishers, nil
+}
+
+// MeasureFanOut measures it; centrifugo may be empty.
+func MeasureFanOut(p Plan, program, centrifugo string) (*FanOut, error) {
+	out := &FanOut{Window: window, Event: len("event: message\ndata: {\"jsonrpc\":\"2.0\",\n\n") + len(notification(notificationText)) - 1}
+	p.Rounds = pick(p, 5, 3)
+	for _, n := range pick(p, []int{1, 10, 100, 1000, 5000}, []int{1, 100, 1000}) {
+		size, err := measureFanOut(p, program, centrifugo, n)
+		if err != nil {
+			return nil, fmt.Errorf("%d streams: %w", n, err)
+		}
+		out.Sizes = append(out.Sizes, *size)
+	}
+	return out, nil
+}
+
+func measureFanOut(p Plan, program, centrifugo string, n int) (*FanOutSize, error) {
+	var s stage
+	defer s.close()
+	g, f := s.gateway(program), s.role("floor")
+	if s.err != nil {
+		return nil, s.err
+	}
+	gateway, err := gatewayHub(g.Addresses, "fan", n, 0)
+	if gateway != nil {
+		defer gateway.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	ways := []string{"", "?batch", "?batch&halves"}
+	bare, publishers, err := floorHub(f.Addresses, n, ways...)
+	if bare != nil {
+		defer bare.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	one := crewOf("gateway", gateway.Crew, g.PID())
+	one.ops = g.Ops
+	entrants := []entrant{one}
+	for i, way := range ways {
+		entrants = append(entrants, entrant{name: way, pids: []int{f.PID()}, run: func(p Plan, around func(bool) error) (load.Measured, error) {
+			bare.Through(publishers[i])
+			return bare.Run(p.Warm, p.Measure, around)
+		}})
+	}
+	if centrifugo != "" {
+		c, err := s.centrifugo(centrifugo)
+		if err != nil {
+			return nil, err
+		}
+		h, err := centrifugoHub(c, n)
+		if h != nil {
+			defer h.close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		entrants = append(entrants, crewOf("Centrifugo", h.Crew, c.PID()))
+	}
+	got, err := contest(p, entrants...)
+	if err != nil {
+		return nil, err
+	}
+	size := &FanOutSize{Streams: n, Gateway: got["gateway"], Loop: got[""], Batch: got["?batch"], Halves: got["?batch&halves"], Centrifugo: got["Centrifugo"]}
+	size.PerNotification = size.Gateway.Median(allocs) * float64(n)
+	return size, dropped(g.Ops)
+}
+
+// dropped is an error if a gateway has dropped a message for a stream.
+func dropped(ops string) error {
+	samples, err := child.Metrics(ops)
+	if err != nil {
+		return err
+	}
+	for name, n := range samples {
+		if n > 0 && (strings.HasPrefix(name, "gateway_notifications_dropped_total") || strings.HasPrefix(name, "gateway_notifications_coalesced_total")) {
+			return fmt.Errorf("the run is void: %s is %v", name, n)
+		}
+	}
+	return nil
+}
+
+// Floor is the fastest of the loops that write from one goroutine.
+func (s FanOutSize) Floor() *Series { return fastest(s.Loop, s.Batch) }
+
+// Print is for the eye.
+func (f *FanOut) Print() {
+	for _, s := range f.Sizes {
+		fmt.Printf("%5d streams: %8.0f/s p99 %7.0f cpu %.2f allocs/notification %.1f; loop %.0f batch %.0f halves %.0f cpu %.2f; ratio %.2f", s.Streams, s.Gateway.Median(rate), s.Gateway.Median(p99), s.Gateway.Median(cpu), s.PerNotification,
+			s.Loop.Median(rate), s.Batch.Median(rate), s.Halves.Median(rate), s.Floor().Median(cpu), over(s.Gateway, s.Floor(), rate).Median)
+		if s.Centrifugo != nil {
+			fmt.Printf("; Centrifugo %.0f p99 %.0f cpu %.2f, ratio %.2f", s.Centrifugo.Median(rate), s.Centrifugo.Median(p99), s.Centrifugo.Median(cpu), over(s.Gateway, s.Centrifugo, rate).Median)
+		}
+		fmt.Println()
+	}
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package suite
+
+import (
+	"fmt"
+
+	"github.com/diverge-network/gateway/bench/child"
+	"github.com/diverge-network/gateway/bench/floor"
+	"github.com/diverge-network/gateway/bench/load"
+	"github.com/diverge-network/gateway/bench/wire"
+)
+
+// Growth is the same work spread over more and more containers, each with /requests, a notifications path and an event stream
+// open. A gateway with few of them runs beside each, in turns.
+type Growth struct {
+	Sizes    []GrowthSize `json:"sizes"`
+	InMemory []InMemory   `json:"in_memory,omitempty"`
+}
+
+// GrowthSize is that for so many containers.
+type GrowthSize struct {
+	Containers int  `json:"containers"`
+	Cost       Cost `json:"cost"` // of one of them, idle
+
+	Exchange, ExchangeFew *Series // 64 callers, over all containers in turn
+	Notify, NotifyFew     *Series // 64 notifications under way, each to the stream of its container
+}
+
+// fewContainers is what is compared with.
+const fewContainers = 10
+
+// populated is a gateway with so many containers, and what is done with them.
+type populated struct {
+	gateway  *child.Process
+	exchange *load.Crew
+	notify   *load.Crew
+	cost     Cost
+}
+
+// MeasureGrowth measures it.
+func MeasureGrowth(p Plan) (*Growth, error) {
+	var s stage
+	defer s.close()
+	few, err := s.populate(fewContainers)
+	if err != nil {
+		return nil, err
+	}
+	p.Rounds = pick(p, 5, 3)
+	out := new(Growth)
+	for _, n := range pick(p, []int{10, 100, 1000, 6000}, []int{10, 1000}) {
+		size, err := growTo(p, few, n)
+		if err != nil {
+			return nil, fmt.Errorf("%d containers: %w", n, err)
+		}
+		out.Sizes = append(out.Sizes, *size)
+	}
+	for _, n := range pick(p, []int{10, 1000, 10_000, 100_000}, []int{10, 10_000}) {
+		m, err := inMemory(n)
+		if err != nil {
+			return nil, fmt.Errorf("%d containers in memory: %w", n, err)
+		}
+		out.InMemory = append(out.InMemory, m)
+	}
+	return out, nil
+}
+
+func growTo(p Plan, few *populated, n int) (*GrowthSize, error) {
+	var s stage
+	defer s.close()
+	many, err := s.populate(n)
+	if err != nil {
+		return nil, err
+	}
+	got, err := contest(p, crewOf("few", few.exchange, few.gateway.PID()), crewOf("many", many.exchange, many.gateway.PID()),
+		crewOf("notify few", few.notify, few.gateway.PID()), crewOf("notify many", many.notify, many.gateway.PID()))
+	if err != nil {
+		return nil, err
+	}
+	return &GrowthSize{Containers: n, Cost: many.cost, Exchange: got["many"], ExchangeFew: got["few"], Notify: got["notify many"], NotifyFew: got["notify few"]}, nil
+}
+
+// populate starts a gateway and opens containers.
+func (s *stage) populate(n int) (*populated, error) {
+	g := s.role("gateway")
+	exchange, notify := s.crew(load.NewCrew(loops)), s.crew(load.NewCrew(loops))
+	if s.err != nil {
+		return nil, s.err
+	}
+	e := &Exchanges{Crew: exchange}
+	s.closing = append(s.closing, func() {
+		for _, c := range e.containers {
+			c.Close()
+		}
+	})
+	buf := make([]byte, 64<<10)
+	before, err := g.Memory()
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		c, err := OpenContainer(g.Addresses, fmt.Sprintf("g%d", i), parts{notifications: true, stream: true}, buf)
+		if err != nil {
+			return nil, err
+		}
+		e.containers = append(e.containers, c)
+	}
+	after, err := g.Memory()
+	if err != nil {
+		return nil, err
+	}
+	of := int64(n)
+	w := &populated{gateway: g, exchange: exchange, notify: notify,
+		cost: Cost{Count: n, Heap: (after.Heap - before.Heap) / of, Stack: (after.Stack - before.Stack) / of, RSS: (after.RSS - before.RSS) / of}}
+	frames := wire.Answer(floor.Result)
+	for _, c := range e.containers {
+		if err := c.serve(exchange, g.Addresses, frames, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.addCallers(g.Inside, callers, nil); err != nil {
+		return nil, err
+	}
+	return w, w.addNotifiers(e.containers)
+}
+
+// addNotifiers shares the containers out among as many notifiers as there are callers, or containers.
+func (w *populated) addNotifiers(containers []*Container) error {
+	publication, err := load.NewFrame(notification(notificationText))
+	if err != nil {
+		return err
+	}
+	shares := make([][]load.Pair, min(callers, len(containers)))
+	for i, c := range containers {
+		shares[i%len(shares)] = append(shares[i%len(shares)], load.Pair{Notifications: c.Notifications, Stream: c.Stream})
+		c.Stream = -1
+	}
+	for _, share := range shares {
+		if err := w.notify.AddNotifier(share, publication); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Print is for the eye.
+func (g *Growth) Print() {
+	for _, s := range g.Sizes {
+		fmt.Printf("%6d containers: heap %d stack %d rss %d; exchanges %.0f/s cpu %.1f p99 %.0f, rate %.2f cpu %.2f of few; notify %.0f/s rate %.2f cpu %.2f\n", s.Containers, s.Cost.Heap, s.Cost.Stack, s.Cost.RSS,
+			s.Exchange.Median(rate), s.Exchange.Median(cpu), s.Exchange.Median(p99), over(s.Exchange, s.ExchangeFew, rate).Median, over(s.Exchange, s.ExchangeFew, cpu).Median,
+			s.Notify.Median(rate), over(s.Notify, s.NotifyFew, rate).Median, over(s.Notify, s.NotifyFew, cpu).Median)
+	}
+	for _, m := range g.InMemory {
+		fmt.Printf("%6d in memory: %+v\n", m.Containers, m)
+	}
+}
