@@ -74,6 +74,9 @@ func RoleCommand(role string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// asIs asks for the memory without a collection.
+const asIs = "as-is"
+
 // control serves what Process.Memory and Process.Profile ask for.
 func control(ctx context.Context) (addr string) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -81,9 +84,11 @@ func control(ctx context.Context) (addr string) {
 		return ""
 	}
 	m := http.NewServeMux()
-	m.HandleFunc("/memory", func(w http.ResponseWriter, _ *http.Request) {
-		runtime.GC()
-		runtime.GC()
+	m.HandleFunc("/memory", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != asIs {
+			runtime.GC()
+			runtime.GC()
+		}
 		var s runtime.MemStats
 		runtime.ReadMemStats(&s)
 		_ = json.NewEncoder(w).Encode(Memory{Heap: int64(s.HeapAlloc), Stack: int64(s.StackInuse), Mallocs: s.Mallocs, GC: s.NumGC})

@@ -92,8 +92,16 @@ type Memory struct {
 func (m Memory) Sum() int64 { return m.Heap + m.Stack }
 
 // Memory collects a Role's garbage and says what is left.
-func (p *Process) Memory() (m Memory, err error) {
-	b, err := fetch("http://" + p.Control + "/memory")
+func (p *Process) Memory() (Memory, error) { return p.memory("") }
+
+// Mallocs is how many objects a Role has allocated so far; asking allocates a few dozen.
+func (p *Process) Mallocs() (float64, error) {
+	m, err := p.memory(asIs)
+	return float64(m.Mallocs), err
+}
+
+func (p *Process) memory(how string) (m Memory, err error) {
+	b, err := fetch("http://" + p.Control + "/memory?" + how)
 	if err != nil {
 		return m, err
 	}

@@ -23,6 +23,7 @@ const (
 	PostPath    = "/post"    // answered with a result of 200 bytes
 	BigPath     = "/big/"    // and of this size
 	AnswerPath  = "/answer"  // upgrade, one message, Close
+	CheckedPath = "/checked" // the same, and the message's JSON is checked as strictly as the protocol wants it
 	FramesPath  = "/frames/" // upgrade; then frames of this size without end
 	IdlePath    = "/idle"    // upgrade; then nothing
 	StreamPath  = "/stream"  // an event stream

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/gobwas/ws"
+
+	"github.com/diverge-network/gateway/pkg/codec"
 )
 
 func appendSwitching(dst, key []byte) []byte {
@@ -27,8 +29,8 @@ type buffer struct{ b []byte }
 // closeReply answers a Close of status 1000.
 var closeReply = []byte{0x88, 2, 0x03, 0xe8}
 
-// takeAnswer reads a message and a Close, and answers the Close.
-func takeAnswer(nc net.Conn) {
+// takeAnswer reads a message and a Close, and answers the Close; check says that the message has to be one.
+func takeAnswer(nc net.Conn, check bool) {
 	room := buffers.Get().(*buffer)
 	defer buffers.Put(room)
 	for n := 0; ; {
@@ -38,12 +40,15 @@ func takeAnswer(nc net.Conn) {
 		}
 		n += r
 		for {
-			op, _, rest, ok := unframe(room.b[:n])
+			op, message, rest, ok := unframe(room.b[:n])
 			if !ok {
 				break
 			}
 			if op == ws.OpClose {
 				_, _ = nc.Write(closeReply)
+				return
+			}
+			if check && codec.CheckJSON(message[1:]) != nil {
 				return
 			}
 			n = copy(room.b, rest)

@@ -57,7 +57,9 @@ func (f *Floors) serve(nc net.Conn) {
 	path, query, _ := strings.Cut(path, "?")
 	switch {
 	case path == AnswerPath:
-		takeAnswer(nc)
+		takeAnswer(nc, false)
+	case path == CheckedPath:
+		takeAnswer(nc, true)
 	case strings.HasPrefix(path, FramesPath):
 		writeFrames(nc, sizeBehind(path, FramesPath))
 	case path == TriggerPath:

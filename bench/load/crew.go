@@ -74,7 +74,23 @@ var quantiles = []float64{0.5, 0.9, 0.99, 0.999}
 
 // Run has the crew work for warm, and then for the time that is measured; around, if it is given, is called at both ends of
 // that. What was begun is finished before it returns, so that nothing of it is left in the next run.
-func (c *Crew) Run(warm, measure time.Duration, around func(begins bool) error) (m Measured, err error) {
+func (c *Crew) Run(warm, measure time.Duration, around func(begins bool) error) (Measured, error) {
+	return c.run(warm, around, func(failed <-chan error) error { return rest(measure, failed) })
+}
+
+// Do has the crew do so many pieces of work, or some more.
+func (c *Crew) Do(n int64, around func(begins bool) error) (Measured, error) {
+	return c.run(0, around, func(failed <-chan error) error {
+		for until := c.Done() + n; c.Done() < until; {
+			if err := rest(200*time.Microsecond, failed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *Crew) run(warm time.Duration, around func(bool) error, work func(failed <-chan error) error) (m Measured, err error) {
 	// Nothing allocates while it runs, and a collection of what was before would disturb it.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	c.open.Store(true)
@@ -95,7 +111,7 @@ func (c *Crew) Run(warm, measure time.Duration, around func(begins bool) error) 
 			}
 		})
 	}
-	m, err = c.measure(warm, measure, around, failed)
+	m, err = c.measure(warm, around, work, failed)
 	for _, l := range c.Loops {
 		l.Stop()
 	}
@@ -106,7 +122,7 @@ func (c *Crew) Run(warm, measure time.Duration, around func(begins bool) error) 
 // finishWithin is how long what was begun may take.
 const finishWithin = 15 * time.Second
 
-func (c *Crew) measure(warm, length time.Duration, around func(bool) error, failed <-chan error) (m Measured, err error) {
+func (c *Crew) measure(warm time.Duration, around func(bool) error, work func(<-chan error) error, failed <-chan error) (m Measured, err error) {
 	if err := rest(warm, failed); err != nil {
 		return m, err
 	}
@@ -120,7 +136,7 @@ func (c *Crew) measure(warm, length time.Duration, around func(bool) error, fail
 		t.inside.Reset()
 	}
 	before, began := c.Done(), time.Now()
-	if err := rest(length, failed); err != nil {
+	if err := work(failed); err != nil {
 		return m, err
 	}
 	m.Done, m.Elapsed = c.Done()-before, time.Since(began)

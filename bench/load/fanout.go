@@ -102,6 +102,9 @@ func (f *FanOut) Pace(rate float64) {
 func (f *FanOut) Through(p wire.Peer)          { f.publisher = p }
 func (f *FanOut) With(publication Publication) { f.publication = publication }
 
+// Skip leaves a number out, as if a notification had been lost.
+func (f *FanOut) Skip() { f.next++ }
+
 func (f *FanOut) start() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,6 +19,8 @@ type Big struct {
 	PostPlain    *Series `json:"post_plain"`
 	UpgradeFast  *Series `json:"upgrade_fast"`
 	UpgradePlain *Series `json:"upgrade_plain"`
+	// UpgradeChecked is UpgradePlain with the result's JSON checked, as the protocol wants it (D2).
+	UpgradeChecked *Series `json:"upgrade_checked"`
 
 	// Peaks are what a fresh gateway's process grew by at its highest, in bytes for each exchange in flight, by how many are.
 	Peaks []Peak `json:"peaks"`
@@ -60,28 +62,36 @@ func (b *Big) contest(p Plan, program string) error {
 	}
 	result, path := floor.ResultOf(bigSize), fmt.Sprint(floor.BigPath, bigSize)
 	gateway := s.exchanges(g.Addresses, "big", 1, bigCallers, result, false)
-	postFast := s.crew(NewPosts(f.Post, path, "", bigCallers, false))
-	postPlain := s.crew(NewPosts(f.Plain, path, "", bigCallers, false))
-	upgradeFast := s.crew(NewUpgrades(f.Post, result, bigCallers))
-	upgradePlain := s.crew(NewUpgrades(f.Plain, result, bigCallers))
+	postFast := s.crew(newPosts(f.Post, path, "", bigCallers, false))
+	postPlain := s.crew(newPosts(f.Plain, path, "", bigCallers, false))
+	upgradeFast := s.crew(newUpgrades(f.Post, floor.AnswerPath, result, bigCallers))
+	upgradePlain := s.crew(newUpgrades(f.Plain, floor.AnswerPath, result, bigCallers))
+	upgradeChecked := s.crew(newUpgrades(f.Plain, floor.CheckedPath, result, bigCallers))
 	if s.err != nil {
 		return s.err
 	}
 	got, err := contest(p, crewOf("gateway", gateway, g.PID()),
 		crewOf("POST, fasthttp", postFast, f.PID()), crewOf("POST, plain", postPlain, f.PID()),
-		crewOf("upgrade, fasthttp", upgradeFast, f.PID()), crewOf("upgrade, plain", upgradePlain, f.PID()))
+		crewOf("upgrade, fasthttp", upgradeFast, f.PID()), crewOf("upgrade, plain", upgradePlain, f.PID()),
+		crewOf("upgrade, checked", upgradeChecked, f.PID()))
 	if err != nil {
 		return err
 	}
 	b.Gateway = got["gateway"]
 	b.PostFast, b.PostPlain = got["POST, fasthttp"], got["POST, plain"]
 	b.UpgradeFast, b.UpgradePlain = got["upgrade, fasthttp"], got["upgrade, plain"]
+	b.UpgradeChecked = got["upgrade, checked"]
 	return nil
 }
 
 // Floor is the combined floor; a frame on an open socket, which is as small as ever, is left out.
 func (b *Big) Floor() *Series {
-	return combined("floor", fastest(b.PostFast, b.PostPlain), fastest(b.UpgradeFast, b.UpgradePlain))
+	return combined("floor", Fastest(b.PostFast, b.PostPlain), Fastest(b.UpgradeFast, b.UpgradePlain))
+}
+
+// Checked is the combined floor with the JSON checked.
+func (b *Big) Checked() *Series {
+	return combined("floor, checked", Fastest(b.PostFast, b.PostPlain), b.UpgradeChecked)
 }
 
 // bigPeak has a fresh gateway settle on small exchanges, and then lets it have big ones.
@@ -110,11 +120,4 @@ func bigPeak(p Plan, program string, atOnce int) (int64, error) {
 	}
 	_, peak, err := child.Resident(g.PID())
 	return (peak - before) / int64(atOnce), err
-}
-
-// Print is for the eye.
-func (b *Big) Print() {
-	fmt.Printf("1 MiB: %.0f/s, floor %.0f (post %.0f %.0f, upgrade %.0f %.0f), ratio %v; cpu %.0f against %.0f; peaks %v\n", b.Gateway.Median(rate), b.Floor().Median(rate),
-		b.PostFast.Median(rate), b.PostPlain.Median(rate), b.UpgradeFast.Median(rate), b.UpgradePlain.Median(rate), over(b.Gateway, b.Floor(), rate),
-		b.Gateway.Median(cpu), b.Floor().Median(cpu), b.Peaks)
 }

@@ -38,8 +38,10 @@ func pick[T any](p Plan, full, short T) T {
 type entrant struct {
 	name string
 	run  func(p Plan, around func(bool) error) (load.Measured, error)
-	pids []int  // of the processes whose CPU counts
-	ops  string // where allocations can be read; "": nowhere
+	pids []int // of the processes whose CPU counts
+
+	// mallocs is how many objects its server has allocated so far; nil: nobody knows.
+	mallocs func() (float64, error)
 }
 
 // crewOf is an entrant that is a crew.
@@ -72,21 +74,17 @@ func contest(p Plan, entrants ...entrant) (map[string]*Series, error) {
 }
 
 func (e entrant) sample(p Plan) (s Sample, err error) {
-	var cpu [2]time.Duration
+	var used [2]time.Duration
 	var mallocs [2]float64
 	m, err := e.run(p, func(begins bool) (err error) {
 		i := 1
 		if begins {
 			i = 0
 		}
-		if e.ops != "" {
-			samples, err := child.Metrics(e.ops)
-			if err != nil {
-				return err
-			}
-			mallocs[i] = samples["go_memstats_mallocs_total"]
+		if mallocs[i], err = e.allocated(begins); err != nil {
+			return err
 		}
-		cpu[i], err = child.CPU(e.pids...)
+		used[i], err = child.CPU(e.pids...)
 		return err
 	})
 	if err != nil {
@@ -96,9 +94,35 @@ func (e entrant) sample(p Plan) (s Sample, err error) {
 	return Sample{
 		Rate: m.Rate(), P50: micros(m.Latency[0]), P99: micros(m.Latency[2]),
 		InsideP50: micros(m.Inside[0]), InsideP99: micros(m.Inside[2]),
-		CPU:    micros(cpu[1]-cpu[0]) / n,
+		CPU:    micros(used[1]-used[0]) / n,
 		Allocs: (mallocs[1] - mallocs[0]) / n,
 	}, nil
+}
+
+// allocated is how many objects the entrant's server has allocated. Asking allocates too: what it takes to ask once is counted
+// in at the beginning, so that it does not show in the difference.
+func (e entrant) allocated(begins bool) (n float64, err error) {
+	if e.mallocs == nil {
+		return 0, nil
+	}
+	first, err := e.mallocs()
+	if err != nil || !begins {
+		return first, err
+	}
+	second, err := e.mallocs()
+	if err != nil {
+		return 0, err
+	}
+	third, err := e.mallocs()
+	return third + third - second, err
+}
+
+// mallocsOf asks a gateway's metrics.
+func mallocsOf(ops string) func() (float64, error) {
+	return func() (float64, error) {
+		samples, err := child.Metrics(ops)
+		return samples["go_memstats_mallocs_total"], err
+	}
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
@@ -111,18 +135,25 @@ func frames(name, addr string, sockets, size int, pids ...int) entrant {
 			return m, err
 		}
 		defer crew.Close()
-		for range sockets {
-			socket, err := upgraded(addr, fmt.Sprint(floor.FramesPath, size))
-			if err != nil {
-				return m, err
-			}
-			if err := socket.Send([]byte{'!'}); err != nil {
-				return m, err
-			}
-			if err := crew.AddSink(socket); err != nil {
-				return m, err
-			}
+		if err := addFrames(crew, addr, sockets, size); err != nil {
+			return m, err
 		}
 		return crew.Run(p.Warm, p.Measure, around)
 	}}
+}
+
+func addFrames(crew *load.Crew, addr string, sockets, size int) error {
+	for range sockets {
+		socket, err := upgraded(addr, fmt.Sprint(floor.FramesPath, size))
+		if err != nil {
+			return err
+		}
+		if err := socket.Send([]byte{'!'}); err != nil {
+			return err
+		}
+		if err := crew.AddSink(socket); err != nil {
+			return err
+		}
+	}
+	return nil
 }

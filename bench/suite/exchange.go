@@ -3,8 +3,6 @@
 package suite
 
 import (
-	"fmt"
-
 	"github.com/diverge-network/gateway/bench/child"
 	"github.com/diverge-network/gateway/bench/floor"
 	"github.com/diverge-network/gateway/bench/load"
@@ -37,17 +35,17 @@ func MeasureExchange(p Plan, program string) (*Exchange, error) {
 	}
 	one := s.exchanges(g.Addresses, "one", 1, callers, floor.Result, false)
 	sixteen := s.exchanges(g.Addresses, "sixteen", 16, callers, floor.Result, false)
-	postFast := s.crew(NewPosts(f.Post, floor.PostPath, "", callers, false))
-	postPlain := s.crew(NewPosts(f.Plain, floor.PostPath, "", callers, false))
-	upgradeFast := s.crew(NewUpgrades(f.Post, floor.Result, callers))
-	upgradePlain := s.crew(NewUpgrades(f.Plain, floor.Result, callers))
+	postFast := s.crew(newPosts(f.Post, floor.PostPath, "", callers, false))
+	postPlain := s.crew(newPosts(f.Plain, floor.PostPath, "", callers, false))
+	upgradeFast := s.crew(newUpgrades(f.Post, floor.AnswerPath, floor.Result, callers))
+	upgradePlain := s.crew(newUpgrades(f.Plain, floor.AnswerPath, floor.Result, callers))
 	sdkSessions, sdkStateless := s.sdk(sessions.Inside), s.sdk(stateless.Inside)
 	if s.err != nil {
 		return nil, s.err
 	}
 	gateway := func(name string, crew *load.Crew) entrant {
 		e := crewOf(name, crew, g.PID())
-		e.ops = g.Ops
+		e.mallocs = mallocsOf(g.Ops)
 		return e
 	}
 	got, err := contest(p,
@@ -78,17 +76,10 @@ const frameSize = 210
 
 // Floor is the combined floor of the fastest ways.
 func (e *Exchange) Floor() *Series {
-	return combined("floor", fastest(e.PostFast, e.PostPlain), fastest(e.UpgradeFast, e.UpgradePlain), e.Frame)
+	return combined("floor", Fastest(e.PostFast, e.PostPlain), Fastest(e.UpgradeFast, e.UpgradePlain), e.Frame)
 }
 
 // FloorFast is that of fasthttp alone.
 func (e *Exchange) FloorFast() *Series {
 	return combined("floor, fasthttp", e.PostFast, e.UpgradeFast, e.Frame)
-}
-
-func (e *Exchange) Print() {
-	for _, x := range []*Series{e.Gateway1, e.Gateway16, e.PostFast, e.PostPlain, e.UpgradeFast, e.UpgradePlain, e.Frame, e.SDKSessions, e.SDKStateless, e.Floor(), e.FloorFast()} {
-		fmt.Printf("%-40s %9.0f/s p50 %7.0f p99 %7.0f cpu %6.1f allocs %5.1f\n", x.Name, x.Median(rate), x.Median(p50), x.Median(p99), x.Median(cpu), x.Median(allocs))
-	}
-	fmt.Println(over(e.Gateway1, e.Floor(), rate), over(e.Gateway16, e.Floor(), rate), over(e.Gateway1, e.FloorFast(), rate), over(e.Gateway1, e.SDKSessions, rate))
 }

@@ -70,7 +70,7 @@ func newHub(p wire.Peer, publication load.Publication, window int) (*hub, error)
 
 // gatewayHub is a container with so many sessions that listen, and as many more that open their stream and never read it.
 func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *hub, err error) {
-	c, err := OpenContainer(g, container, parts{notifications: true}, make([]byte, 64<<10))
+	c, err := openContainer(g, container, parts{notifications: true}, make([]byte, 64<<10))
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +78,10 @@ func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *h
 	if err != nil {
 		return nil, err
 	}
-	if h, err = newHub(c.Notifications, publication, window); err != nil {
+	if h, err = newHub(c.notifications, publication, window); err != nil {
 		return nil, err
 	}
-	h.closing = append(h.closing, c.Requests)
+	h.closing = append(h.closing, c.requests)
 	path := endpoint(container)
 	client, err := wire.Dial(g.Inside)
 	if err != nil {
@@ -183,7 +183,7 @@ func measureFanOut(p Plan, program, centrifugo string, n int) (*FanOutSize, erro
 		return nil, err
 	}
 	one := crewOf("gateway", gateway.Crew, g.PID())
-	one.ops = g.Ops
+	one.mallocs = mallocsOf(g.Ops)
 	entrants := []entrant{one}
 	for i, way := range ways {
 		entrants = append(entrants, entrant{name: way, pids: []int{f.PID()}, run: func(p Plan, around func(bool) error) (load.Measured, error) {
@@ -210,7 +210,7 @@ func measureFanOut(p Plan, program, centrifugo string, n int) (*FanOutSize, erro
 		return nil, err
 	}
 	size := &FanOutSize{Streams: n, Gateway: got["gateway"], Loop: got[""], Batch: got["?batch"], Halves: got["?batch&halves"], Centrifugo: got["Centrifugo"]}
-	size.PerNotification = size.Gateway.Median(allocs) * float64(n)
+	size.PerNotification = size.Gateway.Median(Allocs) * float64(n)
 	return size, dropped(g.Ops)
 }
 
@@ -229,16 +229,4 @@ func dropped(ops string) error {
 }
 
 // Floor is the fastest of the loops that write from one goroutine.
-func (s FanOutSize) Floor() *Series { return fastest(s.Loop, s.Batch) }
-
-// Print is for the eye.
-func (f *FanOut) Print() {
-	for _, s := range f.Sizes {
-		fmt.Printf("%5d streams: %8.0f/s p99 %7.0f cpu %.2f allocs/notification %.1f; loop %.0f batch %.0f halves %.0f cpu %.2f; ratio %.2f", s.Streams, s.Gateway.Median(rate), s.Gateway.Median(p99), s.Gateway.Median(cpu), s.PerNotification,
-			s.Loop.Median(rate), s.Batch.Median(rate), s.Halves.Median(rate), s.Floor().Median(cpu), over(s.Gateway, s.Floor(), rate).Median)
-		if s.Centrifugo != nil {
-			fmt.Printf("; Centrifugo %.0f p99 %.0f cpu %.2f, ratio %.2f", s.Centrifugo.Median(rate), s.Centrifugo.Median(p99), s.Centrifugo.Median(cpu), over(s.Gateway, s.Centrifugo, rate).Median)
-		}
-		fmt.Println()
-	}
-}
+func (s FanOutSize) Floor() *Series { return Fastest(s.Loop, s.Batch) }

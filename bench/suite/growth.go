@@ -87,10 +87,10 @@ func (s *stage) populate(n int) (*populated, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	e := &Exchanges{Crew: exchange}
+	e := &exchangers{Crew: exchange}
 	s.closing = append(s.closing, func() {
 		for _, c := range e.containers {
-			c.Close()
+			c.close()
 		}
 	})
 	buf := make([]byte, 64<<10)
@@ -99,7 +99,7 @@ func (s *stage) populate(n int) (*populated, error) {
 		return nil, err
 	}
 	for i := range n {
-		c, err := OpenContainer(g.Addresses, fmt.Sprintf("g%d", i), parts{notifications: true, stream: true}, buf)
+		c, err := openContainer(g.Addresses, fmt.Sprintf("g%d", i), parts{notifications: true, stream: true}, buf)
 		if err != nil {
 			return nil, err
 		}
@@ -125,15 +125,15 @@ func (s *stage) populate(n int) (*populated, error) {
 }
 
 // addNotifiers shares the containers out among as many notifiers as there are callers, or containers.
-func (w *populated) addNotifiers(containers []*Container) error {
+func (w *populated) addNotifiers(containers []*container) error {
 	publication, err := load.NewFrame(notification(notificationText))
 	if err != nil {
 		return err
 	}
 	shares := make([][]load.Pair, min(callers, len(containers)))
 	for i, c := range containers {
-		shares[i%len(shares)] = append(shares[i%len(shares)], load.Pair{Notifications: c.Notifications, Stream: c.Stream})
-		c.Stream = -1
+		shares[i%len(shares)] = append(shares[i%len(shares)], load.Pair{Notifications: c.notifications, Stream: c.stream})
+		c.stream = -1
 	}
 	for _, share := range shares {
 		if err := w.notify.AddNotifier(share, publication); err != nil {
@@ -141,16 +141,4 @@ func (w *populated) addNotifiers(containers []*Container) error {
 		}
 	}
 	return nil
-}
-
-// Print is for the eye.
-func (g *Growth) Print() {
-	for _, s := range g.Sizes {
-		fmt.Printf("%6d containers: heap %d stack %d rss %d; exchanges %.0f/s cpu %.1f p99 %.0f, rate %.2f cpu %.2f of few; notify %.0f/s rate %.2f cpu %.2f\n", s.Containers, s.Cost.Heap, s.Cost.Stack, s.Cost.RSS,
-			s.Exchange.Median(rate), s.Exchange.Median(cpu), s.Exchange.Median(p99), over(s.Exchange, s.ExchangeFew, rate).Median, over(s.Exchange, s.ExchangeFew, cpu).Median,
-			s.Notify.Median(rate), over(s.Notify, s.NotifyFew, rate).Median, over(s.Notify, s.NotifyFew, cpu).Median)
-	}
-	for _, m := range g.InMemory {
-		fmt.Printf("%6d in memory: %+v\n", m.Containers, m)
-	}
 }

@@ -63,23 +63,13 @@ const (
 // MeasureIdle measures it; centrifugo may be empty.
 func MeasureIdle(p Plan, centrifugo string) (*Idle, error) {
 	n, out := pick(p, 3000, 1000), new(Idle)
-	buf := make([]byte, 64<<10)
 	for _, kind := range []struct {
 		name string
-		open func(g child.Addresses, i int) ([]wire.Peer, error)
+		open opener
 	}{
-		{IdleSocket, func(g child.Addresses, i int) ([]wire.Peer, error) {
-			socket, err := upgraded(g.Outside, fmt.Sprintf("/containers/c%d/requests", i))
-			if err == nil {
-				err = pinged(socket, buf)
-			}
-			return []wire.Peer{socket}, err
-		}},
-		{IdleContainer, func(g child.Addresses, i int) ([]wire.Peer, error) {
-			c, err := OpenContainer(g, fmt.Sprintf("c%d", i), parts{notifications: true, stream: true}, buf)
-			return []wire.Peer{c.Requests, c.Notifications, c.Stream}, err
-		}},
-		{IdleStream, func(g child.Addresses, i int) ([]wire.Peer, error) { return idleStream(g, buf) }},
+		{IdleSocket, idleRequests},
+		{IdleContainer, idleContainer},
+		{IdleStream, idleStream},
 	} {
 		if err := out.measure("gateway", kind.name, n, kind.open); err != nil {
 			return nil, err
@@ -97,7 +87,10 @@ func MeasureIdle(p Plan, centrifugo string) (*Idle, error) {
 	return out, nil
 }
 
-func (out *Idle) measure(role, name string, n int, open func(a child.Addresses, i int) ([]wire.Peer, error)) error {
+// opener opens the i-th thing of a kind, and returns all that has to stay open for it, also with an error.
+type opener func(a child.Addresses, i int) ([]wire.Peer, error)
+
+func (out *Idle) measure(role, name string, n int, open opener) error {
 	var s stage
 	defer s.close()
 	process := s.role(role)
@@ -115,8 +108,21 @@ func (out *Idle) measure(role, name string, n int, open func(a child.Addresses, 
 	return err
 }
 
+func idleRequests(g child.Addresses, i int) ([]wire.Peer, error) {
+	socket, err := upgraded(g.Outside, fmt.Sprintf("/containers/c%d/requests", i))
+	if err == nil {
+		err = pinged(socket, make([]byte, 256))
+	}
+	return []wire.Peer{socket}, err
+}
+
+func idleContainer(g child.Addresses, i int) ([]wire.Peer, error) {
+	c, err := openContainer(g, fmt.Sprintf("c%d", i), parts{notifications: true, stream: true}, make([]byte, 8<<10))
+	return []wire.Peer{c.requests, c.notifications, c.stream}, err
+}
+
 // idleStream is another session of one container, whose stream has carried a comment.
-func idleStream(g child.Addresses, buf []byte) ([]wire.Peer, error) {
+func idleStream(g child.Addresses, _ int) ([]wire.Peer, error) {
 	session, err := begin(g.Inside, endpoint("streams"))
 	if err != nil {
 		return nil, err
@@ -125,7 +131,7 @@ func idleStream(g child.Addresses, buf []byte) ([]wire.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = p.Ask(wire.Listen(endpoint("streams"), session), buf, wire.HeadEnds)
+	_, err = p.Ask(wire.Listen(endpoint("streams"), session), make([]byte, 4<<10), wire.HeadEnds)
 	return []wire.Peer{p}, err
 }
 
@@ -159,11 +165,4 @@ func (out *Idle) Of(name string) Cost {
 		}
 	}
 	return Cost{}
-}
-
-// Print is for the eye.
-func (out *Idle) Print() {
-	for _, c := range out.Costs {
-		fmt.Printf("%-60s heap %6d stack %6d sum %6d rss %6d\n", c.Name, c.Heap, c.Stack, c.Sum(), c.RSS)
-	}
 }

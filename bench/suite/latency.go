@@ -3,8 +3,6 @@
 package suite
 
 import (
-	"fmt"
-
 	"github.com/diverge-network/gateway/bench/floor"
 	"github.com/diverge-network/gateway/bench/load"
 )
@@ -33,10 +31,10 @@ func MeasureLatency(p Plan, program string, most float64) (*Latency, error) {
 		return nil, s.err
 	}
 	half := s.exchanges(g.Addresses, "half", 1, callers, floor.Result, true)
-	halfPost := s.crew(NewPosts(f.Plain, floor.PostPath, "", callers, true))
+	halfPost := s.crew(newPosts(f.Plain, floor.PostPath, "", callers, true))
 	alone := s.exchanges(g.Addresses, "alone", 1, 1, floor.Result, false)
-	alonePost := s.crew(NewPosts(f.Plain, floor.PostPath, "", 1, false))
-	aloneUpgrade := s.crew(NewUpgrades(f.Plain, floor.Result, 1))
+	alonePost := s.crew(newPosts(f.Plain, floor.PostPath, "", 1, false))
+	aloneUpgrade := s.crew(newUpgrades(f.Plain, floor.AnswerPath, floor.Result, 1))
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -62,11 +60,4 @@ func (l *Latency) Beyond() Ratio {
 		each = append(each, sample.P50-bare.Samples[i].P50)
 	}
 	return ratioOf(each)
-}
-
-// Print is for the eye.
-func (l *Latency) Print() {
-	fmt.Printf("half load %.0f/s: inside p50 %.0f p99 %.0f; a POST %.0f %.0f; beyond two round trips %.0f µs of %.0f (%.0f + %.0f)\n", l.HalfRate,
-		l.Half.Median(insideP50), l.Half.Median(insideP99), l.HalfPost.Median(insideP50), l.HalfPost.Median(insideP99),
-		l.Beyond().Median, l.Alone.Median(p50), l.AlonePost.Median(p50), l.AloneUpgrade.Median(p50))
 }

@@ -30,7 +30,7 @@ func Install(dir string) (in Installed) {
 		return in
 	}
 	node := filepath.Join(dir, "node")
-	if err := run(node, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
+	if err := installNode(node); err != nil {
 		in.skip("supergateway, mcp-proxy and server-everything", err)
 	} else {
 		modules := filepath.Join(node, "node_modules")
@@ -45,6 +45,19 @@ func Install(dir string) (in Installed) {
 		in.Centrifugo = program
 	}
 	return in
+}
+
+// installNode installs what the lock file says, unless it is installed.
+func installNode(dir string) error {
+	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	// npm writes this last.
+	if installed, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err == nil && installed.ModTime().After(lock.ModTime()) {
+		return nil
+	}
+	return run(dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 }
 
 func (in *Installed) skip(what string, err error) {
@@ -139,8 +152,8 @@ func (out *Peers) measure(p Plan, program string, in Installed, upstream, comman
 			return
 		}
 		entrants = append(entrants,
-			crewOf(name, s.crew(NewPosts(f.addr, f.path, f.session, callers, false, revision)), f.pids...),
-			crewOf(name+", alone", s.crew(NewPosts(f.addr, f.path, f.session, 1, false, revision)), f.pids...))
+			crewOf(name, s.crew(newPosts(f.addr, f.path, f.session, callers, false, revision)), f.pids...),
+			crewOf(name+", alone", s.crew(newPosts(f.addr, f.path, f.session, 1, false, revision)), f.pids...))
 	}
 	f, err := s.answered(program, "--upstream-command", command)
 	add(FrontGateway, f, err)
@@ -224,7 +237,7 @@ func (out *Peers) measureSDK(p Plan, program string) error {
 	if err != nil {
 		return err
 	}
-	behind := s.crew(NewPosts(f.addr, f.path, f.session, callers, false, revision))
+	behind := s.crew(newPosts(f.addr, f.path, f.session, callers, false, revision))
 	if s.err != nil {
 		return s.err
 	}
@@ -255,12 +268,4 @@ func preflight(addr string, r load.Request) error {
 		}
 	}
 	return nil
-}
-
-// Print is for the eye.
-func (out *Peers) Print() {
-	for _, f := range out.Fronts {
-		fmt.Printf("%-25s %-18s %8.0f/s p99 %8.0f cpu %7.1f; alone p50 %7.0f\n", f.Name, f.Upstream, f.Many.Median(rate), f.Many.Median(p99), f.Many.Median(cpu), f.Alone.Median(p50))
-	}
-	fmt.Printf("SDK direct %.0f/s, behind %.0f/s: %v\n", out.Direct.Median(rate), out.Behind.Median(rate), over(out.Behind, out.Direct, rate))
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package suite
 
 import (
@@ -22,17 +24,17 @@ type Series struct {
 	Samples []Sample `json:"samples"`
 }
 
-// Of the samples.
-func rate(s Sample) float64      { return s.Rate }
-func p50(s Sample) float64       { return s.P50 }
-func p99(s Sample) float64       { return s.P99 }
-func insideP50(s Sample) float64 { return s.InsideP50 }
-func insideP99(s Sample) float64 { return s.InsideP99 }
-func cpu(s Sample) float64       { return s.CPU }
-func allocs(s Sample) float64    { return s.Allocs }
+// The figures of a sample, for Series.Median and Over.
+func Rate(s Sample) float64      { return s.Rate }
+func P50(s Sample) float64       { return s.P50 }
+func P99(s Sample) float64       { return s.P99 }
+func InsideP50(s Sample) float64 { return s.InsideP50 }
+func InsideP99(s Sample) float64 { return s.InsideP99 }
+func CPU(s Sample) float64       { return s.CPU }
+func Allocs(s Sample) float64    { return s.Allocs }
 
-// Median is that of one figure over all rounds, and Low and High its extremes.
-func (s *Series) Median(of func(Sample) float64) float64 { return median(s.all(of)) }
+// Median is that of one figure over all rounds; 0 where there are none.
+func (s *Series) Median(of func(Sample) float64) float64 { return Median(s.all(of)) }
 
 func (s *Series) all(of func(Sample) float64) (all []float64) {
 	if s == nil {
@@ -44,7 +46,8 @@ func (s *Series) all(of func(Sample) float64) (all []float64) {
 	return all
 }
 
-func median(all []float64) float64 {
+// Median is the middle of all; 0 of none.
+func Median(all []float64) float64 {
 	if len(all) == 0 {
 		return 0
 	}
@@ -67,11 +70,11 @@ func ratioOf(each []float64) Ratio {
 	if len(each) == 0 {
 		return Ratio{}
 	}
-	return Ratio{Median: median(each), Low: slices.Min(each), High: slices.Max(each)}
+	return Ratio{Median: Median(each), Low: slices.Min(each), High: slices.Max(each)}
 }
 
-// over is a figure of a over that of b, round for round.
-func over(a, b *Series, of func(Sample) float64) Ratio {
+// Over is a figure of a over that of b, round for round.
+func Over(a, b *Series, of func(Sample) float64) Ratio {
 	var each []float64
 	for i, y := range b.all(of) {
 		if x := a.all(of); i < len(x) && y != 0 {
@@ -81,10 +84,10 @@ func over(a, b *Series, of func(Sample) float64) Ratio {
 	return ratioOf(each)
 }
 
-// fastest is, round for round, what the one with the highest median rate did.
-func fastest(all ...*Series) *Series {
+// Fastest is the one with the highest median rate.
+func Fastest(all ...*Series) *Series {
 	return slices.MaxFunc(all, func(a, b *Series) int {
-		switch x, y := a.Median(rate), b.Median(rate); {
+		switch x, y := a.Median(Rate), b.Median(Rate); {
 		case x < y:
 			return -1
 		case x > y:
@@ -133,7 +136,17 @@ type Results struct {
 	Plan    Plan          `json:"plan"`
 	Machine Machine       `json:"machine"`
 
+	Micro    *Micro    `json:"micro,omitempty"`
 	Exchange *Exchange `json:"exchange,omitempty"`
+	Latency  *Latency  `json:"latency,omitempty"`
+	Big      *Big      `json:"big,omitempty"`
+	FanOut   *FanOut   `json:"fan_out,omitempty"`
+	Stalled  *Stalled  `json:"stalled,omitempty"`
+	Idle     *Idle     `json:"idle,omitempty"`
+	Growth   *Growth   `json:"growth,omitempty"`
+	Start    *Start    `json:"start,omitempty"`
+	Churn    *Churn    `json:"churn,omitempty"`
+	Peers    *Peers    `json:"peers,omitempty"`
 
 	// Skipped are the parts that could not be measured, and why.
 	Skipped []string `json:"skipped,omitempty"`

@@ -87,26 +87,26 @@ func pinged(p wire.Peer, buf []byte) error {
 	return err
 }
 
-// Container is the far end of all that one container and its server keep open, in the order in which it is opened.
-type Container struct {
-	ID                              string
-	Session                         string
-	Requests, Notifications, Stream wire.Peer
+// container is the far end of all that one container and its server keep open, in the order in which it is opened.
+type container struct {
+	id                              string
+	session                         string
+	requests, notifications, stream wire.Peer
 }
 
 // parts of a container to open.
 type parts struct{ notifications, stream bool }
 
-// OpenContainer brings a container to where it idles: session made, one call answered, a ping answered on each socket, and,
+// openContainer brings a container to where it idles: session made, one call answered, a ping answered on each socket, and,
 // where both are open, one notification heard.
-func OpenContainer(g child.Addresses, id string, what parts, buf []byte) (c *Container, err error) {
-	c = &Container{ID: id, Requests: -1, Notifications: -1, Stream: -1}
+func openContainer(g child.Addresses, id string, what parts, buf []byte) (c *container, err error) {
+	c = &container{id: id, requests: -1, notifications: -1, stream: -1}
 	defer func() {
 		if err != nil {
-			c.Close()
+			c.close()
 		}
 	}()
-	if c.Requests, err = upgraded(g.Outside, "/containers/"+id+"/requests"); err != nil {
+	if c.requests, err = upgraded(g.Outside, "/containers/"+id+"/requests"); err != nil {
 		return c, err
 	}
 	client, err := wire.Dial(g.Inside)
@@ -118,8 +118,8 @@ func OpenContainer(g child.Addresses, id string, what parts, buf []byte) (c *Con
 	if err != nil {
 		return c, err
 	}
-	c.Session = wire.Header(response, "mcp-session-id")
-	if c.Session == "" {
+	c.session = wire.Header(response, "mcp-session-id")
+	if c.session == "" {
 		return c, fmt.Errorf("initialize was answered with %.300q", response)
 	}
 	channel, err := firstCall(g, c, client, buf)
@@ -127,25 +127,25 @@ func OpenContainer(g child.Addresses, id string, what parts, buf []byte) (c *Con
 		return c, err
 	}
 	if what.stream {
-		if c.Stream, err = listening(g.Inside, wire.Listen(endpoint(id), c.Session)); err != nil {
+		if c.stream, err = listening(g.Inside, wire.Listen(endpoint(id), c.session)); err != nil {
 			return c, err
 		}
 	}
 	if what.notifications {
-		if c.Notifications, err = upgraded(g.Outside, fmt.Sprintf("/containers/%s/mcp/notifications/%d", id, channel)); err != nil {
+		if c.notifications, err = upgraded(g.Outside, fmt.Sprintf("/containers/%s/mcp/notifications/%d", id, channel)); err != nil {
 			return c, err
 		}
 	}
 	if what.stream && what.notifications {
 		notification := wire.AppendFrame(nil, wire.OpBinary, []byte("\x00"+`{"method":"notifications/tools/list_changed"}`))
-		if err := c.Notifications.Send(notification); err != nil {
+		if err := c.notifications.Send(notification); err != nil {
 			return c, err
 		}
-		if _, err := c.Stream.Receive(buf, func(b []byte) bool { return bytes.Contains(b, []byte("tools/list_changed")) }); err != nil {
+		if _, err := c.stream.Receive(buf, func(b []byte) bool { return bytes.Contains(b, []byte("tools/list_changed")) }); err != nil {
 			return c, err
 		}
 	}
-	for _, p := range []wire.Peer{c.Requests, c.Notifications} {
+	for _, p := range []wire.Peer{c.requests, c.notifications} {
 		if p >= 0 {
 			if err := pinged(p, buf); err != nil {
 				return c, err
@@ -156,12 +156,12 @@ func OpenContainer(g child.Addresses, id string, what parts, buf []byte) (c *Con
 }
 
 // firstCall makes a container's first exchange, and returns the channel of its standing ask for notifications.
-func firstCall(g child.Addresses, c *Container, client wire.Peer, buf []byte) (notifications uint32, err error) {
-	if err := client.Send(wire.Post(endpoint(c.ID), c.Session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)); err != nil {
+func firstCall(g child.Addresses, c *container, client wire.Peer, buf []byte) (notifications uint32, err error) {
+	if err := client.Send(wire.Post(endpoint(c.id), c.session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)); err != nil {
 		return 0, err
 	}
 	var channels [5]uint32
-	if _, err := c.Requests.Receive(buf, func(b []byte) bool {
+	if _, err := c.requests.Receive(buf, func(b []byte) bool {
 		asks := 0
 		for {
 			_, ask, rest, ok := wire.Unframe(b)
@@ -174,7 +174,7 @@ func firstCall(g child.Addresses, c *Container, client wire.Peer, buf []byte) (n
 	}); err != nil {
 		return 0, fmt.Errorf("the first ask: %w", err)
 	}
-	answer, err := upgraded(g.Outside, fmt.Sprintf("/containers/%s/mcp/call-tool/%d", c.ID, channels[2]))
+	answer, err := upgraded(g.Outside, fmt.Sprintf("/containers/%s/mcp/call-tool/%d", c.id, channels[2]))
 	if err != nil {
 		return 0, err
 	}
@@ -192,9 +192,9 @@ func firstCall(g child.Addresses, c *Container, client wire.Peer, buf []byte) (n
 	return channels[4], nil
 }
 
-// Close closes what is still open.
-func (c *Container) Close() {
-	for _, p := range []wire.Peer{c.Stream, c.Notifications, c.Requests} {
+// close closes what is still open.
+func (c *container) close() {
+	for _, p := range []wire.Peer{c.stream, c.notifications, c.requests} {
 		if p >= 0 {
 			p.Close()
 		}
@@ -202,31 +202,31 @@ func (c *Container) Close() {
 }
 
 // serve gives the container's /requests to a crew, which answers on it from then on.
-func (c *Container) serve(crew *load.Crew, g child.Addresses, frames []byte, stamps load.Stamps) error {
-	_, err := crew.AddServer(g.Outside, c.ID, c.Requests, frames, stamps)
-	c.Requests = -1
+func (c *container) serve(crew *load.Crew, g child.Addresses, frames []byte, stamps load.Stamps) error {
+	_, err := crew.AddServer(g.Outside, c.id, c.requests, frames, stamps)
+	c.requests = -1
 	return err
 }
 
-// Exchanges is a crew of callers and of the servers of their containers.
-type Exchanges struct {
+// exchangers are a crew of callers and of the servers of their containers.
+type exchangers struct {
 	*load.Crew
-	containers []*Container
+	containers []*container
 }
 
 // loops is how many threads a crew has: both cores are to be kept busy, whatever the server does.
 const loops = 2
 
-// NewExchanges opens containers behind a gateway, whose servers answer with result, and callers that share them. label keeps
+// newExchanges opens containers behind a gateway, whose servers answer with result, and callers that share them. label keeps
 // containers of several apart.
-func NewExchanges(g child.Addresses, label string, containers, callers int, result []byte, stamped bool) (e *Exchanges, err error) {
-	e = new(Exchanges)
+func newExchanges(g child.Addresses, label string, containers, callers int, result []byte, stamped bool) (e *exchangers, err error) {
+	e = new(exchangers)
 	if e.Crew, err = load.NewCrew(loops); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			e.Close()
+			e.close()
 		}
 	}()
 	var stamps load.Stamps
@@ -235,7 +235,7 @@ func NewExchanges(g child.Addresses, label string, containers, callers int, resu
 	}
 	buf, frames := make([]byte, 64<<10), wire.Answer(result)
 	for i := range containers {
-		c, err := OpenContainer(g, fmt.Sprintf("%s-%d", label, i), parts{}, buf)
+		c, err := openContainer(g, fmt.Sprintf("%s-%d", label, i), parts{}, buf)
 		if err != nil {
 			return nil, err
 		}
@@ -248,13 +248,13 @@ func NewExchanges(g child.Addresses, label string, containers, callers int, resu
 }
 
 // addCallers adds callers that go through the containers in turn, each beginning at another.
-func (e *Exchanges) addCallers(inside string, callers int, stamps load.Stamps) error {
+func (e *exchangers) addCallers(inside string, callers int, stamps load.Stamps) error {
 	for i := range callers {
 		var requests []load.Request
 		// All of a caller's containers, but no more than it takes to spread the callers.
 		for j := range max(1, len(e.containers)/callers) {
 			c := e.containers[(i+j*callers)%len(e.containers)]
-			requests = append(requests, call(endpoint(c.ID), c.Session, i))
+			requests = append(requests, call(endpoint(c.id), c.session, i))
 		}
 		caller, err := e.AddCaller(inside, requests)
 		if err != nil {
@@ -279,16 +279,16 @@ func call(path, session string, number int, headers ...string) load.Request {
 	}
 }
 
-// Close closes everything.
-func (e *Exchanges) Close() {
+// close closes everything.
+func (e *exchangers) close() {
 	e.Crew.Close()
 	for _, c := range e.containers {
-		c.Close()
+		c.close()
 	}
 }
 
-// NewPosts is a crew of callers of one server that answers by itself, at path.
-func NewPosts(addr, path, session string, callers int, stamped bool, headers ...string) (crew *load.Crew, err error) {
+// newPosts is a crew of callers of one server that answers by itself, at path.
+func newPosts(addr, path, session string, callers int, stamped bool, headers ...string) (crew *load.Crew, err error) {
 	if crew, err = load.NewCrew(loops); err != nil {
 		return nil, err
 	}
@@ -315,13 +315,13 @@ func NewPosts(addr, path, session string, callers int, stamped bool, headers ...
 	return crew, nil
 }
 
-// NewUpgrades is a crew that does what a server does for each exchange.
-func NewUpgrades(addr string, result []byte, atOnce int) (*load.Crew, error) {
+// newUpgrades is a crew that does what a server does for each exchange.
+func newUpgrades(addr, path string, result []byte, atOnce int) (*load.Crew, error) {
 	crew, err := load.NewCrew(loops)
 	if err != nil {
 		return nil, err
 	}
-	if err := crew.AddUpgrades(addr, floor.AnswerPath, wire.Answer(result), atOnce); err != nil {
+	if err := crew.AddUpgrades(addr, path, wire.Answer(result), atOnce); err != nil {
 		crew.Close()
 		return nil, err
 	}

@@ -66,12 +66,12 @@ func (s *stage) exchanges(g child.Addresses, label string, containers, callers i
 	if s.err != nil {
 		return nil
 	}
-	e, err := NewExchanges(g, label, containers, callers, result, stamped)
+	e, err := newExchanges(g, label, containers, callers, result, stamped)
 	if err != nil {
 		s.err = fmt.Errorf("opening %d containers: %w", containers, err)
 		return nil
 	}
-	s.closing = append(s.closing, e.Close)
+	s.closing = append(s.closing, e.close)
 	return e.Crew
 }
 
@@ -107,5 +107,5 @@ func (s *stage) sdk(addr string) *load.Crew {
 		s.err = err
 		return nil
 	}
-	return s.crew(NewPosts(addr, sdkPath, session, callers, false, "MCP-Protocol-Version: 2025-11-25"))
+	return s.crew(newPosts(addr, sdkPath, session, callers, false, "MCP-Protocol-Version: 2025-11-25"))
 }

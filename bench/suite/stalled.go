@@ -106,9 +106,4 @@ func fill(p Plan, h *hub) error {
 }
 
 // Slower is how many times the delay of none stalled the p99 delay of the others is.
-func (s *Stalled) Slower() Ratio { return over(s.Some, s.None, p99) }
-
-// Print is for the eye.
-func (s *Stalled) Print() {
-	fmt.Printf("stalled: %.0f notifications/s, p99 none %.0f some %.0f ratio %v; grew %d of %d, dropped %.0f\n", s.Rate, s.None.Median(p99), s.Some.Median(p99), s.Slower(), s.Grew, s.Bound, s.Dropped)
-}
+func (s *Stalled) Slower() Ratio { return Over(s.Some, s.None, P99) }

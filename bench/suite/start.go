@@ -42,18 +42,13 @@ func startOnce(program string) (time.Duration, error) {
 		return 0, err
 	}
 	defer p.Stop()
-	c, err := OpenContainer(p.Addresses, "first", parts{}, make([]byte, 64<<10))
+	c, err := openContainer(p.Addresses, "first", parts{}, make([]byte, 64<<10))
 	if err != nil {
 		return 0, err
 	}
 	took := time.Since(p.Started)
-	c.Close()
+	c.close()
 	return took, nil
-}
-
-// Print is for the eye.
-func (s *Start) Print() {
-	fmt.Printf("start to first exchange %.1f ms, version %.1f ms\n", median(s.Exchange), median(s.Bare))
 }
 
 // Churn is connections that come and go, a second.
@@ -97,10 +92,4 @@ func MeasureChurn(p Plan, program string) (*Churn, error) {
 	}
 	return &Churn{Requests: got["/requests"], Upgrades: got["upgrade"], Sessions: got["session"], Posts: got["post"],
 		Streams: got["stream"], BareReads: got["read"]}, nil
-}
-
-// Print is for the eye.
-func (c *Churn) Print() {
-	fmt.Printf("churn: /requests %.0f of %.0f, sessions %.0f of %.0f, streams %.0f of %.0f\n", c.Requests.Median(rate), c.Upgrades.Median(rate),
-		c.Sessions.Median(rate), c.Posts.Median(rate), c.Streams.Median(rate), c.BareReads.Median(rate))
 }

@@ -31,6 +31,11 @@ func dial(addr string, room int) (Peer, error) {
 	if err != nil {
 		return -1, fmt.Errorf("connecting to %s: %w", addr, err)
 	}
+	// Two small writes in a row must not wait for an acknowledgement.
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
 	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &unix.Timeval{Sec: patience}); err != nil {
 			_ = unix.Close(fd)
