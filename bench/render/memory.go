@@ -28,9 +28,17 @@ func growth(r *suite.Results) string {
 	for _, s := range r.Growth.Sizes {
 		t.add(separated(int64(s.Containers)), count(s.Exchange.Median(suite.Rate)), micros(s.Exchange.Median(suite.P99)), micros(s.Exchange.Median(suite.CPU)),
 			ratio(suite.Over(s.Exchange, s.ExchangeFew, suite.CPU)), short(suite.Over(s.Exchange, s.ExchangeFew, suite.Rate)),
-			count(s.Notify.Median(suite.Rate)), short(suite.Over(s.Notify, s.NotifyFew, suite.CPU)), kb(s.Cost.Sum()), kb(s.Cost.RSS))
+			count(s.Notify.Median(suite.Rate)), short(suite.Over(s.Notify, s.NotifyFew, suite.CPU)), each(s, s.Cost.Sum()), each(s, s.Cost.RSS))
 	}
 	return t.String() + "\n![Growth](performance/growth.svg)\n"
+}
+
+// each is bytes of one container, where there are enough of them that the process itself does not count.
+func each(s suite.GrowthSize, n int64) string {
+	if s.Containers < 1000 {
+		return "–"
+	}
+	return kb(n)
 }
 
 func inMemory(r *suite.Results) string {
@@ -62,7 +70,7 @@ func micro(r *suite.Results) string {
 	}
 	tables := table{{"channel table: one exchange's part, two goroutines", "xsync", "sync.Map", "map + RWMutex"}}
 	for _, containers := range []int{1, 10, 100, 1000, 10_000, 100_000} {
-		cells := []string{separated(int64(containers)) + " containers"}
+		cells := []string{plural(containers, "container")}
 		for _, kind := range []string{"xsync", "sync.Map", "map+RWMutex"} {
 			o := m.Of(fmt.Sprintf("Table/containers=%d/%s/exchange", containers, kind))
 			cells = append(cells, fmt.Sprintf("%s, %.0f allocations", nanos(o.NS), o.Allocs))

@@ -61,3 +61,19 @@ func short(r suite.Ratio) string {
 	}
 	return fmt.Sprintf("%.2f", r.Median)
 }
+
+// plural is a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return separated(int64(n)) + " " + thing + "s"
+}
+
+// onAxis is a number on an axis of a chart.
+func onAxis(v float64) string {
+	if v >= 10_000 {
+		return strconv.FormatFloat(v/1000, 'f', -1, 64) + "k"
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

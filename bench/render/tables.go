@@ -68,6 +68,9 @@ func latency(r *suite.Results) string {
 	t := table{{"at half load", "rate", "p50", "p99"}}
 	t.add("inside the gateway: both ways through the kernel, both wake-ups", count(l.HalfRate), micros(l.Half.Median(suite.InsideP50)), micros(l.Half.Median(suite.InsideP99)))
 	t.add("inside a bare POST: one of each", count(l.HalfRate), micros(l.HalfPost.Median(suite.InsideP50)), micros(l.HalfPost.Median(suite.InsideP99)))
+	if beyond := l.HalfBeyond(); beyond.Median > 0 {
+		t.add("**inside the gateway beyond two bare POSTs**", count(l.HalfRate), fmt.Sprintf("**%.0f µs** (%.0f to %.0f)", beyond.Median, beyond.Low, beyond.High), "")
+	}
 	t.add("a whole exchange, as its client sees it", count(l.HalfRate), micros(l.Half.Median(suite.P50)), micros(l.Half.Median(suite.P99)))
 	alone := table{{"one caller alone", "p50", "p99"}}
 	alone.add("exchange", micros(l.Alone.Median(suite.P50)), micros(l.Alone.Median(suite.P99)))
@@ -107,17 +110,25 @@ func fanOut(r *suite.Results) string {
 	if f == nil {
 		return ""
 	}
-	t := table{{"streams", "delivered/s", "p99 delay", "CPU each", "allocations per notification", "one loop/s", "÷ one loop", "two loops/s", "Centrifugo/s", "÷ Centrifugo"}}
+	t := table{{"streams", "delivered/s", "p99 delay", "CPU each", "allocations per notification", "one loop/s", "÷ one loop", "batched loop/s", "two loops/s", "Centrifugo/s", "÷ Centrifugo"}}
 	for _, s := range f.Sizes {
-		centrifugo := "–"
-		if s.Centrifugo != nil {
-			centrifugo = count(s.Centrifugo.Median(suite.Rate))
+		name := separated(int64(s.Streams))
+		if s.Window > 1 {
+			name += fmt.Sprintf(", bursts of %d", s.Window)
 		}
-		t.add(separated(int64(s.Streams)), "**"+count(s.Gateway.Median(suite.Rate))+"**", micros(s.Gateway.Median(suite.P99)), micros(s.Gateway.Median(suite.CPU)),
-			fmt.Sprintf("%.1f", s.PerNotification), count(s.Floor().Median(suite.Rate)), ratio(suite.Over(s.Gateway, s.Floor(), suite.Rate)),
-			count(s.Halves.Median(suite.Rate)), centrifugo, ratio(suite.Over(s.Gateway, s.Centrifugo, suite.Rate)))
+		t.add(name, "**"+rateOf(s.Gateway)+"**", micros(s.Gateway.Median(suite.P99)), micros(s.Gateway.Median(suite.CPU)),
+			fmt.Sprintf("%.1f", s.PerNotification), rateOf(s.Loop), ratio(suite.Over(s.Gateway, s.Loop, suite.Rate)),
+			rateOf(s.Batch), rateOf(s.Halves), rateOf(s.Centrifugo), ratio(suite.Over(s.Gateway, s.Centrifugo, suite.Rate)))
 	}
-	return t.String() + fmt.Sprintf("\nEvents of %d B; at most %d notifications under way. No notification was dropped, merged or out of order: any would have ended the run.\n\n![Fan-out](performance/fanout.svg)\n", f.Event, f.Window)
+	return t.String() + fmt.Sprintf("\nEvents of %d B. No notification was dropped, merged or out of order: any would have ended the run.\n\n![Fan-out](performance/fanout.svg)\n", f.Event)
+}
+
+// rateOf is a median rate; a series that was not measured has none.
+func rateOf(s *suite.Series) string {
+	if s == nil {
+		return "–"
+	}
+	return count(s.Median(suite.Rate))
 }
 
 func stalled(r *suite.Results) string {
@@ -166,15 +177,16 @@ func peers(r *suite.Results) string {
 	}
 	t.add("Go SDK's server: directly", count(r.Peers.Direct.Median(suite.Rate)), micros(r.Peers.Direct.Median(suite.P99)), micros(r.Peers.Direct.Median(suite.CPU)), "", short(suite.Over(r.Peers.Behind, r.Peers.Direct, suite.Rate)))
 	t.add("Go SDK's server: gateway serve + answer", count(r.Peers.Behind.Median(suite.Rate)), micros(r.Peers.Behind.Median(suite.P99)), micros(r.Peers.Behind.Median(suite.CPU)), "", "1")
-	text := t.String()
-	if r.Exchange != nil {
-		var versus []string
-		for _, name := range []string{suite.FrontSupergateway, suite.FrontMCPProxy} {
-			if f := r.Peers.Of(name, suite.UpstreamStub); f != nil {
-				versus = append(versus, fmt.Sprintf("%s %.1f times", name, r.Exchange.Gateway1.Median(suite.Rate)/f.Many.Median(suite.Rate)))
-			}
+	var versus []string
+	for _, name := range []string{suite.FrontSupergateway, suite.FrontMCPProxy} {
+		if f := r.Peers.Of(name, suite.UpstreamStub); f != nil {
+			versus = append(versus, ratio(suite.Over(r.Peers.Gateway, f.Many, suite.Rate))+" times "+name)
 		}
-		text += fmt.Sprintf("\nThe gateway alone, with a provider's server that has its answer ready, makes as many exchanges as %s (medians of different turns of this run).", strings.Join(versus, ", "))
+	}
+	text := t.String()
+	if len(versus) > 0 {
+		text += fmt.Sprintf("\nThe gateway alone, with a provider's server that has its answers ready, makes in the same turns %s exchanges a second: %s.",
+			count(r.Peers.Gateway.Median(suite.Rate)), strings.Join(versus, ", "))
 	}
 	return text
 }

@@ -105,7 +105,7 @@ func BenchmarkFanOut(b *testing.B) {
 			if s.err != nil {
 				b.Fatal(s.err)
 			}
-			h, err := gatewayHub(g.Addresses, "bench", streams, 0)
+			h, err := gatewayHub(g.Addresses, "bench", 1, streams, 0)
 			if h != nil {
 				defer h.close()
 			}
@@ -124,7 +124,7 @@ func BenchmarkFanOut(b *testing.B) {
 			if s.err != nil {
 				b.Fatal(s.err)
 			}
-			h, _, err := floorHub(f.Addresses, streams, "?batch")
+			h, _, err := floorHub(f.Addresses, 1, streams, "")
 			if h != nil {
 				defer h.close()
 			}

@@ -65,7 +65,7 @@ func centrifugoPath(transport string) string {
 }
 
 // centrifugoHub is a channel with so many event streams, published to by its HTTP API on one connection.
-func centrifugoHub(c *child.Process, readers int) (h *hub, err error) {
+func centrifugoHub(c *child.Process, window, readers int) (h *hub, err error) {
 	text := notification(notificationText)
 	body := `{"channel":"fan","data":` + text + `}`
 	publication, err := load.NewPlain(fmt.Sprintf("POST /api/publish HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
@@ -87,7 +87,7 @@ func centrifugoHub(c *child.Process, readers int) (h *hub, err error) {
 		if err != nil {
 			return h, err
 		}
-		if err := h.AddReader(p); err != nil {
+		if err := h.AddReader(p, true); err != nil {
 			return h, err
 		}
 	}

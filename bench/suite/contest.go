@@ -90,7 +90,7 @@ func (e entrant) sample(p Plan) (s Sample, err error) {
 	if err != nil {
 		return s, err
 	}
-	n := float64(m.Done)
+	n := float64(max(m.Done, 1)) // a busy machine can leave one without a turn
 	return Sample{
 		Rate: m.Rate(), P50: micros(m.Latency[0]), P99: micros(m.Latency[2]),
 		InsideP50: micros(m.Inside[0]), InsideP99: micros(m.Inside[2]),

@@ -13,11 +13,14 @@ type Exchange struct {
 	Gateway1  *Series `json:"gateway_1"`  // 1 container
 	Gateway16 *Series `json:"gateway_16"` // 16 containers
 
-	PostFast, PostPlain       *Series
-	UpgradeFast, UpgradePlain *Series
-	Frame                     *Series
+	PostFast     *Series `json:"post_fast"`
+	PostPlain    *Series `json:"post_plain"`
+	UpgradeFast  *Series `json:"upgrade_fast"`
+	UpgradePlain *Series `json:"upgrade_plain"`
+	Frame        *Series `json:"frame"`
 
-	SDKSessions, SDKStateless *Series
+	SDKSessions  *Series `json:"sdk_sessions"`
+	SDKStateless *Series `json:"sdk_stateless"`
 }
 
 // callers is how many clients call at once.

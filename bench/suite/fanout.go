@@ -15,26 +15,23 @@ import (
 // FanOut is one notification for many streams: from the frame on the container's notifications path to the event at each
 // client. The rate counts deliveries.
 type FanOut struct {
-	Event  int          `json:"event"` // size of the event on the wire, in bytes
-	Window int          `json:"window"`
-	Sizes  []FanOutSize `json:"sizes"`
+	Event int          `json:"event"` // size of the event on the wire, in bytes
+	Sizes []FanOutSize `json:"sizes"`
 }
 
 // FanOutSize is that for so many streams.
 type FanOutSize struct {
 	Streams int     `json:"streams"`
+	Window  int     `json:"window"` // how many notifications are under way at once, at most
 	Gateway *Series `json:"gateway"`
 	// PerNotification are the gateway's allocations for each notification, whatever the number of streams.
 	PerNotification float64 `json:"per_notification"`
 
 	Loop       *Series `json:"loop"`       // one loop over the sockets, a write for each event
-	Batch      *Series `json:"batch"`      // the same, what came together in one write
-	Halves     *Series `json:"halves"`     // two such loops, each over half of the sockets
+	Batch      *Series `json:"batch"`      // the same, what came together in one write; nil with a window of 1
+	Halves     *Series `json:"halves"`     // two loops, each over half of the sockets, what came together in one write
 	Centrifugo *Series `json:"centrifugo"` // nil where it does not run
 }
-
-// window is how many notifications may be under way: enough that the publisher is not what is waited for.
-const window = 4
 
 // notification is one that may not be merged, and its number stands at its end.
 func notification(size int) string {
@@ -69,7 +66,7 @@ func newHub(p wire.Peer, publication load.Publication, window int) (*hub, error)
 }
 
 // gatewayHub is a container with so many sessions that listen, and as many more that open their stream and never read it.
-func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *hub, err error) {
+func gatewayHub(g child.Addresses, container string, window, readers, stalled int) (h *hub, err error) {
 	c, err := openContainer(g, container, parts{notifications: true}, make([]byte, 64<<10))
 	if err != nil {
 		return nil, err
@@ -110,7 +107,7 @@ func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *h
 		if err != nil {
 			return h, err
 		}
-		if err := h.AddReader(p); err != nil {
+		if err := h.AddReader(p, false); err != nil {
 			return h, err
 		}
 	}
@@ -118,7 +115,7 @@ func gatewayHub(g child.Addresses, container string, readers, stalled int) (h *h
 }
 
 // floorHub is the same, bare; there is a publisher for each of ways, which are queries of floor.TriggerPath.
-func floorHub(f child.Addresses, readers int, ways ...string) (h *hub, publishers []wire.Peer, err error) {
+func floorHub(f child.Addresses, window, readers int, ways ...string) (h *hub, publishers []wire.Peer, err error) {
 	for _, way := range ways {
 		p, err := upgraded(f.Plain, floor.TriggerPath+way)
 		if err != nil {
@@ -137,7 +134,7 @@ func floorHub(f child.Addresses, readers int, ways ...string) (h *hub, publisher
 	for range readers {
 		p, err := listening(f.Plain, wire.Listen(floor.StreamPath, "x"))
 		if err == nil {
-			err = h.AddReader(p)
+			err = h.AddReader(p, false)
 		}
 		if err != nil {
 			return h, nil, err
@@ -148,39 +145,47 @@ func floorHub(f child.Addresses, readers int, ways ...string) (h *hub, publisher
 
 // MeasureFanOut measures it; centrifugo may be empty.
 func MeasureFanOut(p Plan, program, centrifugo string) (*FanOut, error) {
-	out := &FanOut{Window: window, Event: len("event: message\ndata: {\"jsonrpc\":\"2.0\",\n\n") + len(notification(notificationText)) - 1}
+	out := &FanOut{Event: len("event: message\ndata: {\"jsonrpc\":\"2.0\",\n\n") + len(notification(notificationText)) - 1}
 	p.Rounds = pick(p, 5, 3)
-	for _, n := range pick(p, []int{1, 10, 100, 1000, 5000}, []int{1, 100, 1000}) {
-		size, err := measureFanOut(p, program, centrifugo, n)
-		if err != nil {
-			return nil, fmt.Errorf("%d streams: %w", n, err)
+	one := []FanOutSize{{Streams: 1}, {Streams: 10}, {Streams: 100}, {Streams: 1000}, {Streams: 5000}}
+	few := []FanOutSize{{Streams: 1}, {Streams: 100}, {Streams: 1000}}
+	for _, size := range append(pick(p, one, few), FanOutSize{Streams: 1000, Window: burst}) {
+		size.Window = max(size.Window, 1)
+		if err := size.measure(p, program, centrifugo); err != nil {
+			return nil, fmt.Errorf("%d streams: %w", size.Streams, err)
 		}
-		out.Sizes = append(out.Sizes, *size)
+		out.Sizes = append(out.Sizes, size)
 	}
 	return out, nil
 }
 
-func measureFanOut(p Plan, program, centrifugo string, n int) (*FanOutSize, error) {
+// burst is a window in which notifications come faster than they are delivered.
+const burst = 16
+
+func (size *FanOutSize) measure(p Plan, program, centrifugo string) error {
 	var s stage
 	defer s.close()
 	g, f := s.gateway(program), s.role("floor")
 	if s.err != nil {
-		return nil, s.err
+		return s.err
 	}
-	gateway, err := gatewayHub(g.Addresses, "fan", n, 0)
+	gateway, err := gatewayHub(g.Addresses, "fan", size.Window, size.Streams, 0)
 	if gateway != nil {
 		defer gateway.close()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ways := []string{"", "?batch", "?batch&halves"}
-	bare, publishers, err := floorHub(f.Addresses, n, ways...)
+	ways := []string{"", "?batch&halves"}
+	if size.Window > 1 {
+		ways = append(ways, "?batch")
+	}
+	bare, publishers, err := floorHub(f.Addresses, size.Window, size.Streams, ways...)
 	if bare != nil {
 		defer bare.close()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	one := crewOf("gateway", gateway.Crew, g.PID())
 	one.mallocs = mallocsOf(g.Ops)
@@ -194,24 +199,24 @@ func measureFanOut(p Plan, program, centrifugo string, n int) (*FanOutSize, erro
 	if centrifugo != "" {
 		c, err := s.centrifugo(centrifugo)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		h, err := centrifugoHub(c, n)
+		h, err := centrifugoHub(c, size.Window, size.Streams)
 		if h != nil {
 			defer h.close()
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		entrants = append(entrants, crewOf("Centrifugo", h.Crew, c.PID()))
 	}
 	got, err := contest(p, entrants...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	size := &FanOutSize{Streams: n, Gateway: got["gateway"], Loop: got[""], Batch: got["?batch"], Halves: got["?batch&halves"], Centrifugo: got["Centrifugo"]}
-	size.PerNotification = size.Gateway.Median(Allocs) * float64(n)
-	return size, dropped(g.Ops)
+	size.Gateway, size.Loop, size.Batch, size.Halves, size.Centrifugo = got["gateway"], got[""], got["?batch"], got["?batch&halves"], got["Centrifugo"]
+	size.PerNotification = size.Gateway.Median(Allocs) * float64(size.Streams)
+	return dropped(g.Ops)
 }
 
 // dropped is an error if a gateway has dropped a message for a stream.
@@ -227,6 +232,3 @@ func dropped(ops string) error {
 	}
 	return nil
 }
-
-// Floor is the fastest of the loops that write from one goroutine.
-func (s FanOutSize) Floor() *Series { return Fastest(s.Loop, s.Batch) }

@@ -82,7 +82,7 @@ func TestANotificationIsEncodedOnceForAllStreams(t *testing.T) {
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	h, err := gatewayHub(g.Addresses, "gate", streams, 0)
+	h, err := gatewayHub(g.Addresses, "gate", 1, streams, 0)
 	if h != nil {
 		defer h.close()
 	}
@@ -130,14 +130,14 @@ func TestFanOutIsNotFarBelowTheFloor(t *testing.T) {
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	h, err := gatewayHub(g.Addresses, "gate", streams, 0)
+	h, err := gatewayHub(g.Addresses, "gate", 1, streams, 0)
 	if h != nil {
 		defer h.close()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, _, err := floorHub(f.Addresses, streams, "?batch")
+	bare, _, err := floorHub(f.Addresses, 1, streams, "")
 	if bare != nil {
 		defer bare.close()
 	}
@@ -173,7 +173,7 @@ func TestAMissingNotificationVoidsTheRun(t *testing.T) {
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	h, _, err := floorHub(f.Addresses, 3, "?batch")
+	h, _, err := floorHub(f.Addresses, 4, 3, "?batch")
 	if h != nil {
 		defer h.close()
 	}

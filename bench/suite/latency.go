@@ -61,3 +61,13 @@ func (l *Latency) Beyond() Ratio {
 	}
 	return ratioOf(each)
 }
+
+// HalfBeyond is what an exchange at half load takes inside the gateway beyond twice what a bare POST takes: its median without
+// the ways through the kernel and the wake-ups, of which an exchange has two, in microseconds.
+func (l *Latency) HalfBeyond() Ratio {
+	var each []float64
+	for i, sample := range l.Half.Samples {
+		each = append(each, sample.InsideP50-2*l.HalfPost.Samples[i].InsideP50)
+	}
+	return ratioOf(each)
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/diverge-network/gateway/bench/child"
+	"github.com/diverge-network/gateway/bench/floor"
 	"github.com/diverge-network/gateway/bench/load"
 )
 
@@ -44,8 +45,11 @@ func Install(dir string) (in Installed) {
 	} else {
 		in.Centrifugo = program
 	}
+	in.skip("mcp-contextforge-gateway 1.1.0", errPython)
 	return in
 }
+
+var errPython = errors.New("it wants Python 3.12 or newer, and is not set up here")
 
 // installNode installs what the lock file says, unless it is installed.
 func installNode(dir string) error {
@@ -89,6 +93,8 @@ func run(dir, name string, args ...string) error {
 // Peers are ways from Streamable HTTP to an MCP server that speaks stdio: the same server, one process of it, with one session.
 type Peers struct {
 	Fronts []Front `json:"fronts"`
+	// Gateway is the gateway with a provider's server that has its answers ready, in the same turns as those with the stub.
+	Gateway *Series `json:"gateway"`
 
 	// The Go SDK's server directly, and behind gateway and answer over Streamable HTTP.
 	Direct *Series `json:"direct"`
@@ -171,12 +177,17 @@ func (out *Peers) measure(p Plan, program string, in Installed, upstream, comman
 		add(FrontMCPProxy, f, err)
 		names = append(names, FrontMCPProxy)
 	}
+	g := s.gateway(program)
+	alone := s.exchanges(g.Addresses, "alone", 1, callers, floor.Result, false)
 	if s.err != nil {
 		return s.err
 	}
-	got, err := contest(p, entrants...)
+	got, err := contest(p, append(entrants, crewOf("gateway", alone, g.PID()))...)
 	if err != nil {
 		return err
+	}
+	if upstream == UpstreamStub {
+		out.Gateway = got["gateway"]
 	}
 	for _, name := range names {
 		out.Fronts = append(out.Fronts, Front{Name: name, Upstream: upstream, Many: got[name], Alone: got[name+", alone"]})

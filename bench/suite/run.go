@@ -47,11 +47,12 @@ func Run(o Options) (*Results, error) {
 		return nil, err
 	}
 	var peers Installed
-	if o.Peers != "" && (o.wants("fanout") || o.wants("idle") || o.wants("peers")) {
+	switch {
+	case o.Peers == "":
+		peers.Skipped = []string{"the peers: the run was told to do without"}
+	case o.wants("fanout") || o.wants("idle") || o.wants("peers"):
 		o.Log("installing the peers")
 		peers = Install(o.Peers)
-	} else {
-		peers.Skipped = []string{"the peers: the run was told to do without"}
 	}
 	r.Skipped = append(r.Skipped, peers.Skipped...)
 	for _, name := range partNames {

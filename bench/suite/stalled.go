@@ -26,6 +26,7 @@ const (
 	stalledStreams = 1000
 	queueBytes     = 1 << 20 // what a stream's queue may hold
 	fillText       = 60 << 10
+	stalledWindow  = 4
 )
 
 // MeasureStalled measures it.
@@ -37,14 +38,14 @@ func MeasureStalled(p Plan, program string) (*Stalled, error) {
 		return nil, s.err
 	}
 	never := stalledStreams / 10
-	none, err := gatewayHub(g.Addresses, "none", stalledStreams, 0)
+	none, err := gatewayHub(g.Addresses, "none", stalledWindow, stalledStreams, 0)
 	if none != nil {
 		defer none.close()
 	}
 	if err != nil {
 		return nil, err
 	}
-	some, err := gatewayHub(g.Addresses, "some", stalledStreams-never, never)
+	some, err := gatewayHub(g.Addresses, "some", stalledWindow, stalledStreams-never, never)
 	if some != nil {
 		defer some.close()
 	}
