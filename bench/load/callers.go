@@ -5,6 +5,8 @@ package load
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/diverge-network/gateway/bench/wire"
 )
 
@@ -17,6 +19,7 @@ type Request struct {
 // Caller is an MCP client on a connection of its own. It makes its requests again and again, one at a time.
 type Caller struct {
 	far      wire.Far
+	to       *unix.SockaddrInet4
 	tally    *tally
 	requests []Request
 	turn     int
@@ -33,7 +36,7 @@ func (c *Crew) AddCaller(addr string, requests []Request) (*Caller, error) {
 		return nil, err
 	}
 	n := len(c.starts)
-	caller := &Caller{tally: c.at(n), requests: requests, reply: wire.Reply{OK: true}}
+	caller := &Caller{tally: c.at(n), to: to, requests: requests, reply: wire.Reply{OK: true}}
 	caller.far.User = caller
 	if err := caller.tally.loop.Open(&caller.far, to); err != nil {
 		return nil, err
@@ -50,6 +53,12 @@ func (c *Caller) Stamp(stamps Stamps, number int) error {
 
 // start is called before the loops run.
 func (c *Caller) start() error {
+	if c.far.Gone() { // servers close what was quiet for a while
+		c.far.Close()
+		if err := c.tally.loop.Open(&c.far, c.to); err != nil {
+			return err
+		}
+	}
 	if p := &c.tally.pace; p.every > 0 {
 		p.free = append(p.free, c)
 		return nil

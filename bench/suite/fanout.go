@@ -187,9 +187,7 @@ func (size *FanOutSize) measure(p Plan, program, centrifugo string) error {
 	if err != nil {
 		return err
 	}
-	one := crewOf("gateway", gateway.Crew, g.PID())
-	one.mallocs = mallocsOf(g.Ops)
-	entrants := []entrant{one}
+	entrants := []entrant{crewOf("gateway", gateway.Crew, g.PID())}
 	for i, way := range ways {
 		entrants = append(entrants, entrant{name: way, pids: []int{f.PID()}, run: func(p Plan, around func(bool) error) (load.Measured, error) {
 			bare.Through(publishers[i])
@@ -215,8 +213,32 @@ func (size *FanOutSize) measure(p Plan, program, centrifugo string) error {
 		return err
 	}
 	size.Gateway, size.Loop, size.Batch, size.Halves, size.Centrifugo = got["gateway"], got[""], got["?batch"], got["?batch&halves"], got["Centrifugo"]
-	size.PerNotification = size.Gateway.Median(Allocs) * float64(size.Streams)
-	return dropped(g.Ops)
+	if err := dropped(g.Ops); err != nil {
+		return err
+	}
+	size.PerNotification, err = perNotification(p, size.Window, size.Streams)
+	return err
+}
+
+// perNotification asks a gateway that tells its allocations without making many itself.
+func perNotification(p Plan, window, streams int) (float64, error) {
+	var s stage
+	defer s.close()
+	g := s.role("gateway")
+	if s.err != nil {
+		return 0, s.err
+	}
+	h, err := gatewayHub(g.Addresses, "fan", window, streams, 0)
+	if h != nil {
+		defer h.close()
+	}
+	if err != nil {
+		return 0, err
+	}
+	e := crewOf("gateway", h.Crew)
+	e.mallocs = g.Mallocs
+	sample, err := e.sample(p)
+	return max(0, sample.Allocs*float64(streams)), err
 }
 
 // dropped is an error if a gateway has dropped a message for a stream.

@@ -63,6 +63,7 @@ type Churn struct {
 
 // MeasureChurn measures it.
 func MeasureChurn(p Plan, program string) (*Churn, error) {
+	p.Rounds = pick(p, 5, 3)
 	var s stage
 	defer s.close()
 	g, f := s.gateway(program), s.role("floor")

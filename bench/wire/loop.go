@@ -94,6 +94,13 @@ func (f *Far) Close() {
 	_ = unix.Close(f.FD) // and out of epoll with it
 }
 
+// Gone reports, without the loop, that the other side has ended the connection and nothing of it is unread.
+func (f *Far) Gone() bool {
+	var b [1]byte
+	n, err := peek(f.FD, b[:])
+	return n == 0 && err == nil || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+}
+
 // Send sends b. What the socket does not take at once is sent later, and borrowed until then.
 func (f *Far) Send(b []byte) error {
 	if f.out != nil {

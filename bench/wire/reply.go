@@ -13,9 +13,8 @@ type Reply struct {
 	// OK accepts statuses of 2xx only.
 	OK bool
 
-	left    int  // of the body, once its head was read
-	inBody  bool // a body with a length is being skipped
-	started int  // bytes of the body looked at
+	left   int  // of the body, once its head was read
+	inBody bool // a body with a length is being skipped
 }
 
 // Lead is how much of a body is looked at for Want.

@@ -23,8 +23,11 @@ func send(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-func recv(fd int, b []byte) (int, error) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+func recv(fd int, b []byte) (int, error) { return recvFlags(fd, b, unix.MSG_DONTWAIT) }
+func peek(fd int, b []byte) (int, error) { return recvFlags(fd, b, unix.MSG_DONTWAIT|unix.MSG_PEEK) }
+
+func recvFlags(fd int, b []byte, flags uintptr) (int, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
