@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +25,7 @@ type stream struct {
 }
 
 func (s *streams) add(nc net.Conn) {
-	raw, err := nc.(*net.TCPConn).SyscallConn()
+	raw, err := nc.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return
 	}

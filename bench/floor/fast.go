@@ -34,7 +34,7 @@ func fastHandler(ctx *fasthttp.RequestCtx) {
 		ctx.Hijack(func(c net.Conn) {
 			raw := c.(interface{ UnsafeConn() net.Conn }).UnsafeConn()
 			if _, err := raw.Write(switching); err == nil {
-				takeAnswer(raw, false)
+				takeAnswer(raw, false, reply)
 			}
 			_ = raw.Close()
 		})

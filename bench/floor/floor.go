@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -23,6 +24,7 @@ const (
 	PostPath    = "/post"    // answered with a result of 200 bytes
 	BigPath     = "/big/"    // and of this size
 	AnswerPath  = "/answer"  // upgrade, one message, Close
+	LastPath    = "/last"    // the same; the answer to the Close and the end of TCP go out together
 	CheckedPath = "/checked" // the same, and the message's JSON is checked as strictly as the protocol wants it
 	FramesPath  = "/frames/" // upgrade; then frames of this size without end
 	IdlePath    = "/idle"    // upgrade; then nothing
@@ -50,6 +52,9 @@ type Floors struct {
 	stopping    chan struct{}
 	serving     sync.WaitGroup
 	streams     streams
+
+	next    chan net.Conn // unbuffered: to a goroutine that rests
+	resting atomic.Int32
 }
 
 // Start opens the listeners on free ports.
@@ -64,8 +69,15 @@ func Start() (*Floors, error) {
 	}
 	f.server = newFast()
 	f.serving.Go(func() { _ = f.server.Serve(f.fast) })
+	f.next = make(chan net.Conn)
 	f.serving.Go(func() {
-		_ = sock.Accept(f.plain, f.stopping, slog.New(slog.DiscardHandler), func(nc net.Conn) { go f.serve(nc) })
+		_ = sock.Accept(f.plain, f.stopping, slog.New(slog.DiscardHandler), func(nc net.Conn) {
+			select {
+			case f.next <- nc: // somebody rests
+			default:
+				go f.work(nc)
+			}
+		})
 	})
 	return f, nil
 }

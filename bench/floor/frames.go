@@ -8,8 +8,10 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+	"syscall"
 
 	"github.com/gobwas/ws"
+	"golang.org/x/sys/unix"
 
 	"github.com/diverge-network/gateway/pkg/codec"
 )
@@ -21,6 +23,17 @@ func appendSwitching(dst, key []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, sum[:]), "\r\n\r\n"...)
 }
 
+func reply(nc net.Conn) { _, _ = nc.Write(closeReply) }
+
+// lastReply has the system wait for more: the close that follows sends it with the end.
+func lastReply(nc net.Conn) {
+	raw, err := nc.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) { _, _ = unix.SendmsgN(int(fd), closeReply, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL) })
+}
+
 // buffers are of small messages and of big ones.
 var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 4<<10)} }}
 
@@ -29,8 +42,8 @@ type buffer struct{ b []byte }
 // closeReply answers a Close of status 1000.
 var closeReply = []byte{0x88, 2, 0x03, 0xe8}
 
-// takeAnswer reads a message and a Close, and answers the Close; check says that the message has to be one.
-func takeAnswer(nc net.Conn, check bool) {
+// takeAnswer reads a message and a Close, and answers the Close by reply; check says that the message has to be JSON.
+func takeAnswer(nc net.Conn, check bool, reply func(net.Conn)) {
 	room := buffers.Get().(*buffer)
 	defer buffers.Put(room)
 	for n := 0; ; {
@@ -45,7 +58,7 @@ func takeAnswer(nc net.Conn, check bool) {
 				break
 			}
 			if op == ws.OpClose {
-				_, _ = nc.Write(closeReply)
+				reply(nc)
 				return
 			}
 			if check && codec.CheckJSON(message[1:]) != nil {

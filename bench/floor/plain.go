@@ -17,21 +17,35 @@ var heads = sync.Pool{New: func() any { return new([headRoom]byte) }}
 
 var headEnd = []byte("\r\n\r\n")
 
-// serve is one connection of the plain listener.
-func (f *Floors) serve(nc net.Conn) {
-	kept := false
-	defer func() {
-		if !kept {
+// mostResting is how many goroutines wait for the next connection at most: their stacks have grown to what one takes.
+const mostResting = 32
+
+// work serves one connection after the other.
+func (f *Floors) work(nc net.Conn) {
+	for nc != nil {
+		if !f.serve(nc) {
 			_ = nc.Close()
 		}
-	}()
+		nc = nil
+		if f.resting.Add(1) <= mostResting {
+			select {
+			case nc = <-f.next:
+			case <-f.stopping:
+			}
+		}
+		f.resting.Add(-1)
+	}
+}
+
+// serve is one connection of the plain listener; kept says that somebody else closes it.
+func (f *Floors) serve(nc net.Conn) (kept bool) {
 	room := heads.Get().(*[headRoom]byte)
 	n, head := 0, -1
 	for head < 0 {
 		r, err := nc.Read(room[n:])
 		if err != nil {
 			heads.Put(room)
-			return
+			return false
 		}
 		n += r
 		head = bytes.Index(room[:n], headEnd)
@@ -41,7 +55,7 @@ func (f *Floors) serve(nc net.Conn) {
 	if method == "POST" {
 		posts(nc, room, n, path)
 		heads.Put(room)
-		return
+		return false
 	}
 	out := append([]byte(nil), "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"...)
 	if key := headerOf(room[:n], "\r\nSec-WebSocket-Key: "); key != nil {
@@ -52,22 +66,25 @@ func (f *Floors) serve(nc net.Conn) {
 		f.streams.add(nc)
 	}
 	if _, err := nc.Write(out); err != nil {
-		return
+		return false
 	}
 	path, query, _ := strings.Cut(path, "?")
 	switch {
 	case path == AnswerPath:
-		takeAnswer(nc, false)
+		takeAnswer(nc, false, reply)
+	case path == LastPath:
+		takeAnswer(nc, false, lastReply)
 	case path == CheckedPath:
-		takeAnswer(nc, true)
+		takeAnswer(nc, true, reply)
 	case strings.HasPrefix(path, FramesPath):
 		writeFrames(nc, sizeBehind(path, FramesPath))
 	case path == TriggerPath:
 		f.trigger(nc, query)
 	case path == IdlePath || path == StreamPath:
-		kept = true
 		go f.hold(nc) // on a fresh stack
+		return true
 	}
+	return false
 }
 
 // hold is a waiting connection: one goroutine, without a buffer.

@@ -49,6 +49,7 @@ func exchange(r *suite.Results) string {
 	row(&t, "· POST, own loop", e.PostPlain, "")
 	row(&t, "· connect, upgrade, message, Close: fasthttp", e.UpgradeFast, "")
 	row(&t, "· connect, upgrade, message, Close: own loop", e.UpgradePlain, "")
+	row(&t, "· the same, Close and FIN in one segment", e.UpgradeLast, "")
 	t.add("· frame on an open socket", count(e.Frame.Median(suite.Rate)), "", "", micros(e.Frame.Median(suite.CPU)), "")
 	row(&t, "Go SDK's server, sessions", e.SDKSessions, short(suite.Over(e.SDKSessions, floor, suite.Rate)))
 	row(&t, "Go SDK's server, stateless", e.SDKStateless, short(suite.Over(e.SDKStateless, floor, suite.Rate)))

@@ -17,6 +17,7 @@ type Exchange struct {
 	PostPlain    *Series `json:"post_plain"`
 	UpgradeFast  *Series `json:"upgrade_fast"`
 	UpgradePlain *Series `json:"upgrade_plain"`
+	UpgradeLast  *Series `json:"upgrade_last"` // plain; the answer to the Close goes out with the end of TCP
 	Frame        *Series `json:"frame"`
 
 	SDKSessions  *Series `json:"sdk_sessions"`
@@ -42,6 +43,7 @@ func MeasureExchange(p Plan, program string) (*Exchange, error) {
 	postPlain := s.crew(newPosts(f.Plain, floor.PostPath, "", callers, false))
 	upgradeFast := s.crew(newUpgrades(f.Post, floor.AnswerPath, floor.Result, callers))
 	upgradePlain := s.crew(newUpgrades(f.Plain, floor.AnswerPath, floor.Result, callers))
+	upgradeLast := s.crew(newUpgrades(f.Plain, floor.LastPath, floor.Result, callers))
 	sdkSessions, sdkStateless := s.sdk(sessions.Inside), s.sdk(stateless.Inside)
 	if s.err != nil {
 		return nil, s.err
@@ -57,6 +59,7 @@ func MeasureExchange(p Plan, program string) (*Exchange, error) {
 		crewOf("POST, plain", postPlain, f.PID()),
 		crewOf("upgrade + message + close, fasthttp", upgradeFast, f.PID()),
 		crewOf("upgrade + message + close, plain", upgradePlain, f.PID()),
+		crewOf("upgrade + message + close, last", upgradeLast, f.PID()),
 		frames("frame", f.Plain, loops, frameSize, f.PID()),
 		gateway("gateway, 16 containers", sixteen),
 		crewOf("Go SDK server, sessions", sdkSessions, sessions.PID()),
@@ -69,7 +72,7 @@ func MeasureExchange(p Plan, program string) (*Exchange, error) {
 		Gateway1: got["gateway, 1 container"], Gateway16: got["gateway, 16 containers"],
 		PostFast: got["POST, fasthttp"], PostPlain: got["POST, plain"],
 		UpgradeFast: got["upgrade + message + close, fasthttp"], UpgradePlain: got["upgrade + message + close, plain"],
-		Frame:       got["frame"],
+		UpgradeLast: got["upgrade + message + close, last"], Frame: got["frame"],
 		SDKSessions: got["Go SDK server, sessions"], SDKStateless: got["Go SDK server, stateless"],
 	}, nil
 }
@@ -79,7 +82,7 @@ const frameSize = 210
 
 // Floor is the combined floor of the fastest ways.
 func (e *Exchange) Floor() *Series {
-	return combined("floor", Fastest(e.PostFast, e.PostPlain), Fastest(e.UpgradeFast, e.UpgradePlain), e.Frame)
+	return combined("floor", Fastest(e.PostFast, e.PostPlain), Fastest(e.UpgradeFast, e.UpgradePlain, e.UpgradeLast), e.Frame)
 }
 
 // FloorFast is that of fasthttp alone.

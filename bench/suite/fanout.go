@@ -162,7 +162,15 @@ func MeasureFanOut(p Plan, program, centrifugo string) (*FanOut, error) {
 // burst is a window in which notifications come faster than they are delivered.
 const burst = 16
 
-func (size *FanOutSize) measure(p Plan, program, centrifugo string) error {
+func (size *FanOutSize) measure(p Plan, program, centrifugo string) (err error) {
+	if err := size.contest(p, program, centrifugo); err != nil {
+		return err
+	}
+	size.PerNotification, err = perNotification(p, size.Window, size.Streams)
+	return err
+}
+
+func (size *FanOutSize) contest(p Plan, program, centrifugo string) error {
 	var s stage
 	defer s.close()
 	g, f := s.gateway(program), s.role("floor")
@@ -213,11 +221,7 @@ func (size *FanOutSize) measure(p Plan, program, centrifugo string) error {
 		return err
 	}
 	size.Gateway, size.Loop, size.Batch, size.Halves, size.Centrifugo = got["gateway"], got[""], got["?batch"], got["?batch&halves"], got["Centrifugo"]
-	if err := dropped(g.Ops); err != nil {
-		return err
-	}
-	size.PerNotification, err = perNotification(p, size.Window, size.Streams)
-	return err
+	return dropped(g.Ops)
 }
 
 // perNotification asks a gateway that tells its allocations without making many itself.

@@ -34,7 +34,7 @@ func MeasureLatency(p Plan, program string, most float64) (*Latency, error) {
 	halfPost := s.crew(newPosts(f.Plain, floor.PostPath, "", callers, true))
 	alone := s.exchanges(g.Addresses, "alone", 1, 1, floor.Result, false)
 	alonePost := s.crew(newPosts(f.Plain, floor.PostPath, "", 1, false))
-	aloneUpgrade := s.crew(newUpgrades(f.Plain, floor.AnswerPath, floor.Result, 1))
+	aloneUpgrade := s.crew(newUpgrades(f.Plain, floor.LastPath, floor.Result, 1))
 	if s.err != nil {
 		return nil, s.err
 	}
