@@ -39,6 +39,7 @@ const (
 
 // MeasureBig measures it.
 func MeasureBig(p Plan, program string) (*Big, error) {
+	p.Rounds = pick(p, 5, 3)
 	b := &Big{Size: bigSize}
 	if err := b.contest(p, program); err != nil {
 		return nil, err

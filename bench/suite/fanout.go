@@ -5,6 +5,7 @@ package suite
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/diverge-network/gateway/bench/child"
 	"github.com/diverge-network/gateway/bench/floor"
@@ -146,7 +147,7 @@ func floorHub(f child.Addresses, window, readers int, ways ...string) (h *hub, p
 // MeasureFanOut measures it; centrifugo may be empty.
 func MeasureFanOut(p Plan, program, centrifugo string) (*FanOut, error) {
 	out := &FanOut{Event: len("event: message\ndata: {\"jsonrpc\":\"2.0\",\n\n") + len(notification(notificationText)) - 1}
-	p.Rounds = pick(p, 5, 3)
+	p.Rounds, p.Measure = pick(p, 5, 3), pick(p, 700*time.Millisecond, p.Measure)
 	one := []FanOutSize{{Streams: 1}, {Streams: 10}, {Streams: 100}, {Streams: 1000}, {Streams: 5000}}
 	few := []FanOutSize{{Streams: 1}, {Streams: 100}, {Streams: 1000}}
 	for _, size := range append(pick(p, one, few), FanOutSize{Streams: 1000, Window: burst}) {

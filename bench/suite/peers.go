@@ -39,11 +39,12 @@ func Install(dir string) (in Installed) {
 		in.MCPProxy = in.script(modules, "mcp-proxy/dist/bin/mcp-proxy.mjs")
 		in.Everything = in.script(modules, "@modelcontextprotocol/server-everything/dist/index.js")
 	}
-	program := filepath.Join(dir, "centrifugo", "bin", "centrifugo")
-	if err := run(filepath.Join(dir, "centrifugo"), "go", "build", "-o", program, "github.com/centrifugal/centrifugo/v6"); err != nil {
+	centrifugo := filepath.Join(dir, "centrifugo")
+	program := filepath.Join("bin", "centrifugo")
+	if err := run(centrifugo, "go", "build", "-o", program, "github.com/centrifugal/centrifugo/v6"); err != nil {
 		in.skip("Centrifugo", err)
 	} else {
-		in.Centrifugo = program
+		in.Centrifugo = filepath.Join(centrifugo, program)
 	}
 	in.skip("mcp-contextforge-gateway 1.1.0", errPython)
 	return in
