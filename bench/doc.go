@@ -1,3 +1,3 @@
-// Package bench measures the whole gateway over loopback: exchanges per second, and what an idle socket and an idle container
-// cost once traffic has passed through them. README.md says how to run it.
+// Package bench is the folder of what measures the gateway: far ends ([bench/wire], [bench/load]), what it is compared with
+// ([bench/floor], [bench/peers]), and the runs that compare ([bench/suite], [bench/report]). README.md says how to run it.
 package bench

@@ -1,14 +1,16 @@
 package mux
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
 // The channel table against what else could hold it. Each round of a goroutine
-// is the table's part of one exchange (take, find, find again, release) among
-// 10,000 rows that stay, as resident asks do.
+// is the table's part of one exchange (take, find, find again, release) among a
+// row per container that stays, as resident asks do.
 
 type table interface {
 	find(serial, channel uint32) *Ask
@@ -67,45 +69,53 @@ var tables = []struct {
 	{"map+RWMutex", func() table { return &lockedTable{rows: make(map[uint64]*Ask, presizedChannels)} }},
 }
 
-const residentRows = 10_000
-
 func BenchmarkTable(b *testing.B) {
-	for _, kind := range tables {
-		b.Run(kind.name, func(b *testing.B) {
-			t := kind.make()
-			for serial := range uint32(residentRows) {
-				t.take(serial, 1, &Ask{})
-			}
-			b.Run("exchange", func(b *testing.B) {
-				b.ReportAllocs()
-				b.RunParallel(func(pb *testing.PB) {
-					serial, channel, a := rand.Uint32N(residentRows), uint32(2), &Ask{}
-					for pb.Next() {
-						if !t.take(serial, channel, a) {
-							channel++
-							continue
-						}
-						if t.find(serial, channel) == nil || t.find(serial, 1) == nil {
-							panic("a row is missing")
-						}
-						t.release(serial, channel)
-						channel++
-					}
-				})
+	for _, containers := range []uint32{1, 10, 100, 1000, 10_000, 100_000} {
+		for _, kind := range tables {
+			b.Run(fmt.Sprintf("containers=%d/%s", containers, kind.name), func(b *testing.B) {
+				t := kind.make()
+				for serial := range containers {
+					t.take(serial, 1, &Ask{})
+				}
+				b.Run("exchange", func(b *testing.B) { exchangeOfTable(b, t, containers) })
+				b.Run("refuse", func(b *testing.B) { refusalOfTable(b, t, containers) })
 			})
-			b.Run("refuse", func(b *testing.B) {
-				b.ReportAllocs()
-				b.RunParallel(func(pb *testing.PB) {
-					channel := uint32(1 << 20)
-					for pb.Next() {
-						if channel++; t.find(channel%residentRows, channel) != nil {
-							panic("a row too many")
-						}
-					}
-				})
-			})
-		})
+		}
 	}
+}
+
+func exchangeOfTable(b *testing.B, t table, containers uint32) {
+	var goroutines atomic.Uint32
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		// Channels of its own, so that goroutines that share a container do not take each other's.
+		serial, channel, a := rand.Uint32N(containers), goroutines.Add(1)<<26, &Ask{}
+		for pb.Next() {
+			if !t.take(serial, channel, a) {
+				panic("a channel is taken twice")
+			}
+			if t.find(serial, channel) == nil || t.find(serial, 1) == nil {
+				panic("a row is missing")
+			}
+			t.release(serial, channel)
+			channel++
+			if serial++; serial == containers {
+				serial = 0
+			}
+		}
+	})
+}
+
+func refusalOfTable(b *testing.B, t table, containers uint32) {
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		channel := uint32(1 << 20)
+		for pb.Next() {
+			if channel++; t.find(channel%containers, channel) != nil {
+				panic("a row too many")
+			}
+		}
+	})
 }
 
 func TestTablesAgree(t *testing.T) {

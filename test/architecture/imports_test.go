@@ -37,7 +37,15 @@ var law = map[string]struct {
 	"internal/ops":                {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream"}, foreign: []string{"github.com/prometheus"}},
 	"internal/gateway":            {rooms: []string{"pkg", "internal"}},
 	"cmd/gateway":                 {rooms: []string{"pkg", "internal"}, foreign: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/mattn/go-isatty", "golang.org/x/sys", "golang.org/x/term"}},
-	"bench":                       {rooms: []string{"pkg", "internal"}},
+	"bench":                       {},
+	"bench/wire":                  {foreign: []string{"golang.org/x/sys"}},
+	"bench/load":                  {rooms: []string{"bench/wire"}, foreign: []string{"golang.org/x/sys"}},
+	"bench/floor":                 {rooms: []string{"pkg/codec", "internal/sock"}, foreign: []string{"github.com/valyala/fasthttp", "github.com/gobwas/ws", "golang.org/x/sys"}},
+	"bench/inmemory":              {rooms: []string{"pkg", "internal/inside", "internal/outside", "bench/wire"}},
+	"bench/child":                 {rooms: []string{"internal/gateway", "bench/floor", "bench/inmemory"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"bench/suite":                 {rooms: []string{"bench"}, foreign: []string{"golang.org/x/sys"}},
+	"bench/render":                {rooms: []string{"bench/suite"}, foreign: []string{"github.com/go-analyze/charts"}},
+	"bench/report":                {rooms: []string{"bench"}},
 	"test/architecture":           {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
@@ -53,6 +61,22 @@ var law = map[string]struct {
 	"test/interop/go":             {rooms: []string{"test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/wire":           {rooms: []string{"test/interop/report"}},
 	"test/interop/upstream":       {foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
+}
+
+// program is the gateway's: what only its benchmarks and tests need must not be in it.
+const program = "cmd/gateway"
+
+func TestTheProgramHoldsNothingOfItsBenchmarks(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+program).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for path := range strings.Lines(string(out)) {
+		path = strings.TrimSpace(path)
+		if under(path, []string{module + "bench", "github.com/go-analyze", "golang.org/x/image", "github.com/golang/freetype"}) {
+			t.Errorf("%s is part of the program", path)
+		}
+	}
 }
 
 func under(path string, roots []string) bool {
