@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
 )
@@ -15,7 +16,9 @@ import (
 // socket and then at once the answer on another, for several containers at a time.
 func TestN7_ProgressThatWasSentFirstComesFirst(t *testing.T) {
 	const containers, calls, events = 4, 50, 20
-	g := start(t, onFreePorts())
+	config := onFreePorts()
+	config.Ping = time.Hour // the servers here read nothing but a Close
+	g := start(t, config)
 	defer closeNow(t, g)
 	t.Run("containers", func(t *testing.T) {
 		for c := range containers {

@@ -22,7 +22,7 @@ const (
 // How long an answer waits for the progress that came before it, and how often
 // that is looked after: soon at first, then half as often each time.
 const (
-	drainTime  = 100 * time.Millisecond
+	drainTime  = time.Second
 	firstDrain = 50 * time.Microsecond
 )
 
