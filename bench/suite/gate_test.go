@@ -15,7 +15,7 @@ import (
 // The limits that a change may not cross. All but the last two are the same on every machine; the ratio compares what runs in turns on
 // one, and has a wide margin.
 const (
-	allocationLimit   = 28       // of the gateway, per exchange
+	allocationLimit   = 12       // of the gateway, per exchange
 	fanOutLimit       = 8        // allocations of the gateway per notification, for 100 streams that keep up
 	socketLimit       = 4 << 10  // heap and stack of an idle WebSocket with its container
 	streamLimit       = 4 << 10  // of an idle event stream with its session
