@@ -327,6 +327,9 @@ func TestCommandsOfOldThatTheQuestionForTheEraUpsets(t *testing.T) {
 			fails(t, u, codec.CallTool, `{"name":"exit"}`)
 			changes(t, heard)
 			ask(t, u, codec.ListTools, "null")
+			if err := u.Close(); err != nil { // all that was said is logged then
+				t.Fatal(err)
+			}
 			if got := log.count(`stderr="hello from ` + c.role + `"`); got != c.starts {
 				t.Errorf("the command was started %d times, want %d\n%s", got, c.starts, log)
 			}
