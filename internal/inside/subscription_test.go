@@ -317,11 +317,11 @@ func FuzzSubscription(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, raw string) {
 		m, err := codec.ParseMessage([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":{"notifications":{` + toolsTopic + `}}}`))
 		if err != nil || m.Form != codec.FormRequest {
-			t.Skip()
+			t.Skip("no request: the id is none")
 		}
 		s, err := parseSubscription(&m)
 		if err != nil {
-			t.Skip()
+			t.Skip("no subscription: the id brought members of its own")
 		}
 		events := [][]byte{s.acknowledgement(), s.end([]byte(ourInfo))}
 		if n, err := codec.ParseNotification([]byte(raw)); err == nil {

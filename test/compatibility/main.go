@@ -25,7 +25,7 @@ func main() {
 }
 
 func compatibility(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("compatibility", flag.ContinueOnError)
+	flags := flag.NewFlagSet("compatibility", flag.ExitOnError)
 	dir := flags.String("results", "", "folder that has the results")
 	doc := flags.String("doc", "", "file to write")
 	if err := flags.Parse(args); err != nil {
@@ -40,7 +40,7 @@ func compatibility(ctx context.Context, args []string) error {
 	)
 	err := errors.Join(results.Read(*dir, results.InteropFile, &interop), results.Read(*dir, results.ConformanceFile, &conformance))
 	if err != nil {
-		return err
+		return fmt.Errorf("the results of both test/interop and test/conformance are needed, written by their --out %s: %w", *dir, err)
 	}
 	if *doc == "" {
 		root, err := stack.Root(ctx)

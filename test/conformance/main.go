@@ -35,7 +35,7 @@ func main() {
 }
 
 func conformance(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
+	flags := flag.NewFlagSet("conformance", flag.ExitOnError)
 	out := flags.String("out", "", "folder for the results")
 	filter := flags.String("only", "", "make only the runs whose name has this")
 	direct := flags.Bool("direct", false, "try the conformance server itself, without a gateway")

@@ -32,7 +32,7 @@ func main() {
 }
 
 func interop(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("interop", flag.ContinueOnError)
+	flags := flag.NewFlagSet("interop", flag.ExitOnError)
 	out := flags.String("out", "", "folder for the results")
 	filter := flags.String("only", "", "run only the cases whose name has this")
 	list := flags.Bool("list", false, "print the cases' names, and run nothing")
