@@ -46,9 +46,9 @@ type Config struct {
 	TLS *tls.Config
 }
 
-// Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Position,
-// Arrived, Drained and SetUserTimeout may be called from any goroutine at any time, also after the
-// end, when they do nothing; none of them blocks.
+// Conn is one WebSocket. Append, AppendText, Flush, Ping, Close, Cut, Pending,
+// Position, Arrived, Drained and SetUserTimeout may be called from any goroutine
+// at any time, also after the end, when they do nothing; none of them blocks.
 type Conn struct {
 	sc  sock.Conn
 	cfg *Config
@@ -128,6 +128,7 @@ func (c *Conn) Run(h Handler) {
 
 func (c *Conn) begin(h Handler) {
 	c.handler = h
+	_, c.in.text = h.(TextHandler)
 	if c.cfg.Ring != nil {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)

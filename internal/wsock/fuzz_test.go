@@ -26,12 +26,13 @@ func FuzzIncoming(f *testing.F) {
 			fr.Masked = !client
 			wire = wstest.AppendFrame(wire, fr)
 		}
-		f.Add(wire, uint16(7), client, uint16(200))
-		f.Add(wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary, Masked: !client}, 1<<63-1), uint16(1), client, uint16(0))
+		f.Add(wire, uint16(7), client, false, uint16(200))
+		f.Add(wire, uint16(7), client, true, uint16(200))
+		f.Add(wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary, Masked: !client}, 1<<63-1), uint16(1), client, false, uint16(0))
 	}
-	f.Fuzz(func(t *testing.T, wire []byte, cut uint16, client bool, limit uint16) {
-		whole := transcript(t, wire, len(wire), client, int(limit))
-		pieces := transcript(t, wire, int(cut)%64+1, client, int(limit))
+	f.Fuzz(func(t *testing.T, wire []byte, cut uint16, client, text bool, limit uint16) {
+		whole := transcript(t, wire, len(wire), incoming{client: client, text: text, within: noFragments}, int(limit))
+		pieces := transcript(t, wire, int(cut)%64+1, incoming{client: client, text: text, within: noFragments}, int(limit))
 		if !bytes.Equal(whole, pieces) {
 			t.Fatalf("in one piece: %q\nin pieces of %d: %q", whole, cut%64+1, pieces)
 		}
@@ -39,8 +40,7 @@ func FuzzIncoming(f *testing.F) {
 }
 
 // transcript is what came of wire, given in pieces of n bytes.
-func transcript(t *testing.T, wire []byte, n int, client bool, limit int) (log []byte) {
-	in := incoming{client: client, within: noFragments}
+func transcript(t *testing.T, wire []byte, n int, in incoming, limit int) (log []byte) {
 	defer in.release()
 	arrived := 0
 	for wire = bytes.Clone(wire); len(wire) > 0; {
@@ -61,12 +61,12 @@ func transcript(t *testing.T, wire []byte, n int, client bool, limit int) (log [
 				t.Fatalf("%d bytes arrived, %d are held", arrived, cap(in.message.B))
 			}
 			switch ev {
-			case evMessage:
+			case evMessage, evText:
 				b := in.takeMessage()
 				if limit > 0 && len(b.B) > limit {
 					t.Fatalf("a message of %d bytes, the limit is %d", len(b.B), limit)
 				}
-				log = append(append(append(log, "message "...), b.B...), '\n')
+				log = append(append(append(log, "message "...), b.B...), byte(ev), '\n')
 				b.Release()
 			case evPing, evPong, evClose:
 				if len(body) > maxControl {

@@ -1,10 +1,6 @@
 package wsock
 
-import (
-	"github.com/gobwas/ws"
-
-	"github.com/diverge-network/gateway/pkg/codec"
-)
+import "github.com/diverge-network/gateway/pkg/codec"
 
 // grain is the unit in which room for a message grows, in bytes, and the least
 // that is worth reading without a detour through a read buffer.
@@ -35,9 +31,9 @@ func (in *incoming) room(n int) {
 
 // spare is room in the message that the payload under way can be read straight
 // into; filled must be told how much was. It is nil when the payload is short,
-// or no binary one.
+// or not held.
 func (in *incoming) spare() []byte {
-	if !in.payload || in.left < grain || in.kind() != ws.OpBinary {
+	if !in.payload || in.left < grain || !in.holds() {
 		return nil
 	}
 	in.room(grain)

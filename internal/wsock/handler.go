@@ -18,7 +18,7 @@ type Handler interface {
 	// owns b and Releases it. A violation ends the connection abruptly, closed
 	// with the violation's code; no further message comes.
 	//
-	// Text never gets here (protocol W3). Messages that were under way when
+	// Text never gets here (protocol W3, and see TextHandler). Messages that were under way when
 	// Conn.Close was called still do.
 	Message(b *codec.Buffer) *Violation
 

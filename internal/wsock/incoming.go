@@ -12,17 +12,18 @@ type event uint8
 const (
 	evNone    event = iota // nothing to act on yet
 	evMessage              // a whole binary message: take it with takeMessage
+	evText                 // a whole text message, likewise; only if text is heard
 	evPing                 // the payload is in body
 	evPong
 	evClose // the payload is in body
 )
 
-// incoming makes messages of the bytes that arrive: text is skipped without
-// being held (protocol W3), fragments are joined, control frames come out
-// between them. It is not safe for concurrent use. Between messages it holds
-// no buffer.
+// incoming makes messages of the bytes that arrive: text that nobody hears is
+// skipped without being held (protocol W3), fragments are joined, control
+// frames come out between them. It is not safe for concurrent use. Between
+// messages it holds no buffer.
 type incoming struct {
-	message *codec.Buffer // the binary message so far; nil before its first frame
+	message *codec.Buffer // the message so far; nil before its first frame
 	control *codec.Buffer // the control payload so far, when it came in pieces
 	left    int64         // bytes of the frame's payload still to come
 	head    header        // of the frame under way
@@ -30,6 +31,7 @@ type incoming struct {
 	within  ws.OpCode     // the kind of the fragmented message under way, or noFragments
 	phase   uint8         // where in the masking key the next byte of payload falls
 	client  bool          // we are the client: frames come unmasked
+	text    bool          // text is heard, and held as binary messages are
 }
 
 // next takes a step through p and returns what it left of it. Body, the payload
@@ -49,7 +51,7 @@ func (in *incoming) next(p []byte, limit int) (rest, body []byte, ev event, bad 
 	switch {
 	case in.head.op().IsControl():
 		body, ev = in.takeControl(chunk)
-	case in.kind() == ws.OpBinary:
+	case in.holds():
 		in.room(n)
 		in.message.B = append(in.message.B, chunk...)
 		ev = in.added(n)
@@ -77,7 +79,7 @@ func (in *incoming) header(p []byte, limit int) (rest []byte, bad *Violation) {
 	switch {
 	case in.left < 0:
 		return p, errLengthTopBit
-	case limit > 0 && in.kind() == ws.OpBinary && in.left > int64(limit-in.arrived()):
+	case limit > 0 && in.holds() && in.left > int64(limit-in.arrived()):
 		return p, errTooBig
 	}
 	in.payload = true
@@ -127,10 +129,7 @@ func (in *incoming) advance(n int) event {
 		return evNone
 	}
 	in.within = noFragments
-	if kind == ws.OpBinary {
-		return evMessage
-	}
-	return evNone
+	return in.wholeEvent(kind)
 }
 
 func controlEvent(op ws.OpCode) event {

@@ -98,6 +98,10 @@ func (c *Conn) act(ev event, body []byte) (again bool) {
 		if bad := c.handler.Message(c.in.takeMessage()); bad != nil {
 			c.violated(bad)
 		}
+	case evText:
+		if bad := c.heardText(); bad != nil {
+			c.violated(bad)
+		}
 	case evPing:
 		c.answerPing(body)
 	case evClose:

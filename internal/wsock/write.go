@@ -39,13 +39,15 @@ func (c *Conn) Prefix(raw []byte) {
 // (protocol W2). It copies both, never blocks and writes nothing: Flush does.
 // After a Close of either side, and after the end, the message is dropped.
 // Nothing bounds what is queued but Pending, if the caller asks it.
-func (c *Conn) Append(header, payload []byte) {
+func (c *Conn) Append(header, payload []byte) { c.queue(ws.OpBinary, header, payload) }
+
+func (c *Conn) queue(op ws.OpCode, header, payload []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shut {
 		return
 	}
-	c.out = appendFrame(c.out, c.client(), ws.OpBinary, header, payload)
+	c.out = appendFrame(c.out, c.client(), op, header, payload)
 	c.busy.Store(true)
 }
 
