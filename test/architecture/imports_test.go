@@ -56,6 +56,7 @@ var law = map[string]struct {
 	"test/results":                {},
 	"test/compatibility":          {rooms: []string{"test/stack", "test/results"}},
 	"test/conformance":            {rooms: []string{"test/stack", "test/results"}},
+	"test/autobahn":               {rooms: []string{"test/stack", "pkg/codec", "internal/sock", "internal/httphead", "internal/wsock"}, foreign: []string{"github.com/valyala/fasthttp"}},
 	"test/interop":                {rooms: []string{"test/stack", "test/results", "test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"test/interop/report":         {},
 	"test/interop/go":             {rooms: []string{"test/interop/report"}, foreign: []string{"github.com/modelcontextprotocol/go-sdk"}},

@@ -26,18 +26,31 @@ func StartUpstream(program string, stateless bool, logs string) (p *Process, url
 
 // StartEverything starts the SDK's conformance server. It is told its port and does not say when it listens: it is tried.
 func StartEverything(program string, stateless bool, logs string) (p *Process, url string, err error) {
+	p, address, err := StartListening("upstream", logs, func(address string) (*exec.Cmd, error) {
+		return exec.Command(program, "-http", address, fmt.Sprintf("-stateless=%t", stateless)), nil
+	})
+	return p, "http://" + address + "/mcp", err
+}
+
+// StartListening starts the command that listens on an address of loopback, and returns once it does. Where something else
+// has the port already the command has to end, and another port is tried.
+func StartListening(name, logs string, command func(address string) (*exec.Cmd, error)) (p *Process, address string, err error) {
+	var wrong error
 	for range 10 {
-		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(ports))
-		p, err = Start("upstream", exec.Command(program, "-http", address, fmt.Sprintf("-stateless=%t", stateless)), logs)
+		address = fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(ports))
+		cmd, err := command(address)
 		if err != nil {
 			return nil, "", err
 		}
-		if err = p.listens(address); err == nil {
-			return p, "http://" + address + "/mcp", nil
+		if p, err = Start(name, cmd, logs); err != nil {
+			return nil, "", err
 		}
-		err = errors.Join(err, p.Stop(stopWithin))
+		if err = p.listens(address); err == nil {
+			return p, address, nil
+		}
+		wrong = errors.Join(err, p.Stop(stopWithin))
 	}
-	return nil, "", err
+	return nil, "", wrong
 }
 
 // Ports that the usual ip_local_port_range gives to nobody's outgoing connections.
