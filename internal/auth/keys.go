@@ -39,19 +39,37 @@ func Open(path string, log *slog.Logger) (*Keys, error) {
 }
 
 func (k *Keys) take(contents [][]byte) error {
-	keys, err := ParseKeySet(contents[0])
+	keys, err := parseFile(contents[0], k.path, k.log)
 	if err != nil {
-		return fmt.Errorf("%s: %w", k.path, err)
-	}
-	for _, passed := range keys.PassedOver() {
-		k.log.Info("a key is not for verifying tokens here, and is passed over", "file", k.path, "key", passed)
-	}
-	if info, err := os.Stat(k.path); err == nil && keys.Secret() && info.Mode().Perm()&0o077 != 0 {
-		k.log.Warn("others may read a file that holds secret keys: chmod 600, or keep public keys only (gateway keys public)",
-			"file", k.path, "mode", info.Mode().Perm().String())
+		return err
 	}
 	k.now.Store(&generation{keys: keys, tokens: newCache()})
 	return nil
+}
+
+// ReadKeySet reads a JWKS file once, as it is.
+func ReadKeySet(path string, log *slog.Logger) (*KeySet, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseFile(text, path, log)
+}
+
+// parseFile logs what its operator should know of a key file.
+func parseFile(text []byte, path string, log *slog.Logger) (*KeySet, error) {
+	keys, err := ParseKeySet(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, passed := range keys.PassedOver() {
+		log.Info("a key is not for verifying tokens here, and is passed over", "file", path, "key", passed)
+	}
+	if info, err := os.Stat(path); err == nil && keys.Secret() && info.Mode().Perm()&0o077 != 0 {
+		log.Warn("others may read a file that holds secret keys: chmod 600, or keep public keys only (gateway keys public)",
+			"file", path, "mode", info.Mode().Perm().String())
+	}
+	return keys, nil
 }
 
 // Close ends the watching of the file. Verify still works, with the keys as they
