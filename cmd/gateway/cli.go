@@ -31,6 +31,8 @@ type cli struct {
 	Serve       serveCmd       `cmd:"" default:"withargs" help:"Run the gateway (the default command)."`
 	Answer      answerCmd      `cmd:"" help:"Play the provider's server: answer containers from a real MCP server."`
 	Demo        demoCmd        `cmd:"" help:"Gateway, provider and client in one process: one exchange of each kind, then keep serving."`
+	Token       tokenCmd       `cmd:"" help:"Print a token that lets a container's client, or a provider's server, in."`
+	Keys        keysCmd        `cmd:"" help:"Make keys that sign tokens, and print their public halves."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running gateway whether it is ready; exit status 0 or 1."`
 	Version     versionCmd     `cmd:"" help:"Print version, revision and Go version."`
 }
@@ -111,7 +113,7 @@ func commandOf(err error) string {
 	if !ok || wrong.Context == nil || wrong.Context.Selected() == nil {
 		return ""
 	}
-	return wrong.Context.Selected().Name + " "
+	return strings.TrimPrefix(wrong.Context.Selected().FullPath(), "gateway ") + " "
 }
 
 func report(stderr io.Writer, err error) int {

@@ -73,6 +73,9 @@ func (c *Conn) transport() syscall.RawConn {
 	if c.raw != nil {
 		return c.raw
 	}
+	if o := c.secure(); o != nil {
+		return o.wire.raw
+	}
 	if over, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
 		return rawOf(over.NetConn())
 	}

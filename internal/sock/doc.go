@@ -4,6 +4,7 @@
 //
 // On Unix a *net.TCPConn or *net.UnixConn gets the fast ways, and so does what a
 // listener of this package accepts, which on Linux is less than package net would
-// make of it. Every other net.Conn (TLS, pipes, wrappers) gets slower ones that are as correct, because
-// going round such a connection to its descriptor would corrupt what it carries.
+// make of it. TLS over one of these has them too, by ServeTLS. Every other net.Conn
+// (pipes, wrappers, others' TLS) gets slower ones that are as correct, because going
+// round such a connection to its descriptor would corrupt what it carries.
 package sock

@@ -33,6 +33,10 @@ var idleReads = sync.Pool{New: func() any {
 // for Read.
 func (c *Conn) ReadIdle() (*Chunk, error) {
 	if c.raw == nil {
+		if o := c.secure(); o != nil {
+			chunk, _, err := o.readIdle(-1)
+			return chunk, err
+		}
 		return c.readFirst()
 	}
 	r := idleReads.Get().(*idleRead)
@@ -120,6 +124,9 @@ var timedReads = sync.Pool{New: func() any {
 // until it is changed.
 func (c *Conn) ReadIdleWithin(d time.Duration) (chunk *Chunk, timed bool, err error) {
 	if c.raw == nil {
+		if o := c.secure(); o != nil {
+			return o.readIdle(d)
+		}
 		if err := c.SetReadDeadline(time.Now().Add(d)); err != nil {
 			return nil, false, err
 		}

@@ -9,7 +9,11 @@ func (c *Conn) Drained() bool {
 	// In this order: what is no longer unread was read by an attempt that had
 	// taken waits back, and that is given again only by an attempt made
 	// after all of it was handled.
-	return c.raw != nil && !unread(c.raw) && c.waits.Load()
+	if c.raw == nil {
+		o := c.secure()
+		return o != nil && o.drained()
+	}
+	return !unread(c.raw) && c.waits.Load()
 }
 
 // Unacknowledged is how many bytes were written that the peer's system has not
@@ -21,5 +25,9 @@ func (c *Conn) Unacknowledged() (n int, known bool) {
 	if raw == nil {
 		return 0, false
 	}
-	return unacknowledged(raw)
+	n, known = unacknowledged(raw)
+	if o := c.secure(); o != nil && known {
+		n += o.wire.queued()
+	}
+	return n, known
 }

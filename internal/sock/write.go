@@ -2,11 +2,11 @@ package sock
 
 // TryWrite writes what fits without waiting and returns how many bytes that
 // were: 0 and no error where nothing did. Where the connection has no such way
-// (TLS, pipes) nothing ever fits, and the caller goes on to Write. A write
+// (pipes, foreign TLS) nothing ever fits, and the caller goes on to Write. A write
 // deadline that has passed fails it, as it fails Write. It does not keep p.
 func (c *Conn) TryWrite(p []byte) (int, error) {
 	if c.raw == nil || len(p) == 0 {
-		return 0, nil
+		return c.trySlowly(p, false)
 	}
 	return tryWrite(c.raw, p, nil, false)
 }
@@ -16,7 +16,7 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 // it where the system can do that.
 func (c *Conn) TryWriteLast(p []byte) (int, error) {
 	if c.raw == nil || len(p) == 0 {
-		return 0, nil
+		return c.trySlowly(p, true)
 	}
 	return tryWrite(c.raw, p, nil, true)
 }
@@ -26,6 +26,9 @@ func (c *Conn) TryWriteLast(p []byte) (int, error) {
 func (c *Conn) TryWrite2(head, body []byte) (int, error) {
 	switch {
 	case c.raw == nil:
+		if o := c.secure(); o != nil {
+			return o.tryWrite2(head, body)
+		}
 		return 0, nil
 	case len(head) == 0:
 		return c.TryWrite(body)
@@ -33,4 +36,12 @@ func (c *Conn) TryWrite2(head, body []byte) (int, error) {
 		return c.TryWrite(head)
 	}
 	return tryWrite(c.raw, head, body, false)
+}
+
+// trySlowly is TryWrite, or TryWriteLast, without the fast way.
+func (c *Conn) trySlowly(p []byte, last bool) (int, error) {
+	if o := c.secure(); o != nil && len(p) > 0 {
+		return o.tryWrite(p, last)
+	}
+	return 0, nil
 }
