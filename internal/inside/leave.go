@@ -55,12 +55,12 @@ func (x *exchange) exit(c *mux.Container) {
 // begins, or something has to be done about x. It reports whether another request
 // may follow.
 func (c *connection) leave(x *exchange) (more bool) {
-	r := x.left
+	said, began := x.left.news, x.left.began
 	c.absence.turn.Lock()
 	c.absence.left = x
 	c.absence.gone.Store(true)
 	c.absence.turn.Unlock()
-	c.stayAway(r.news, r.began)
+	c.stayAway(said, began)
 	if rest, taken := c.comeBack(x); taken {
 		return c.resume(x)
 	} else if rest != nil {
@@ -140,17 +140,20 @@ func (r *reply) deliver(c *call) bool {
 	}
 	a.left = nil
 	a.gone.Store(false)
-	written := false
-	defer func() {
+	container, exited, written := r.container, false, false
+	defer func() { // also when something panics, of which others tell
+		if !exited {
+			container.Exit()
+		}
 		if !written {
 			_ = client.conn.Close()
 		}
 	}()
-	container := r.container
 	r.finish(c, callSettled)
 	r.done = true
 	r.respond()
 	r.release()
+	exited = true
 	container.Exit()
 	a.rest, written = x.dispatch()
 	x.release()
