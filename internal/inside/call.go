@@ -83,6 +83,9 @@ type call struct {
 	outcome mux.Outcome
 }
 
+// tableKey is under what its Face knows it.
+func (c *call) tableKey() callKey { return c.key }
+
 var idleCalls = sync.Pool{New: func() any { return new(call) }}
 
 func takeCall(r *reply, a *asking) *call {

@@ -88,7 +88,7 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	c.payload = buffer
 	if a.era == legacy {
 		c.key = keyOf(a.session, a.message.ID)
-		if refused = r.face.begin(c.key, c); refused != "" {
+		if refused = r.face.begin(c); refused != "" {
 			return refused, nil
 		}
 		c.entered = true
@@ -148,7 +148,7 @@ func (r *reply) finish(c *call, why ending) {
 func (r *reply) part(c *call) {
 	r.deafen(c)
 	if c.entered {
-		r.face.finish(c.key, c)
+		r.face.finish(c)
 		c.entered = false
 	}
 	if c.payload != nil {
