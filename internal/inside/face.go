@@ -13,9 +13,8 @@ import (
 // calls in flight, event streams and subscriptions. It is the container's mux.Sink.
 type Face struct {
 	// Set when made.
-	faces     *Faces
-	container string
-	hub       *stream.Hub // of the sessions' streams
+	faces *Faces
+	hub   *stream.Hub // of the sessions' streams
 
 	// subscriptions is nil until there is one. Notify reads it without a lock; it
 	// is set under mu.

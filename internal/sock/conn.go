@@ -20,6 +20,7 @@ type Conn struct {
 	// Drained reads it from other goroutines.
 	waits atomic.Bool
 	first [1]byte // the slow way's
+	errno int16   // of a ReadIdle that failed, or peerEnded
 }
 
 // Wrap returns nc with the facilities of this package. The Conn owns nc.
