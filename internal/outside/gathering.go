@@ -9,9 +9,10 @@ import (
 
 // gathering has what is announced at about the same time go out in one write: who
 // is first lets others have their turn before it writes, for as long as that has
-// been worth it lately. With 64 callers that saves two thirds of the writes of one
-// container, a tenth of the gateway's time for an exchange, and as many reads of
-// the server's. One caller alone yields once in 16 times.
+// been worth it lately. With 64 callers that saves three quarters of these writes
+// on one container, and half of them on 16, up to a tenth of an exchange's
+// processor time, and as many reads of the server's. One caller alone yields once
+// in 16 times.
 type gathering struct {
 	busy   atomic.Bool // somebody is about to write
 	joined atomic.Bool // and somebody else has left that to it
