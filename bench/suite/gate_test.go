@@ -15,11 +15,11 @@ import (
 // The limits that a change may not cross. All but the last two are the same on every machine; the ratio compares what runs in turns on
 // one, and has a wide margin.
 const (
-	allocationLimit   = 12       // of the gateway, per exchange
+	allocationLimit   = 10       // of the gateway, per exchange
 	fanOutLimit       = 8        // allocations of the gateway per notification, for 100 streams that keep up
 	socketLimit       = 4 << 10  // heap and stack of an idle WebSocket with its container
-	streamLimit       = 4 << 10  // of an idle event stream with its session
-	containerLimit    = 12 << 10 // of an idle container: both sockets, an event stream, session and state
+	streamLimit       = 7 << 9   // of an idle event stream with its session
+	containerLimit    = 10 << 10 // of an idle container: both sockets, an event stream, session and state
 	leastOfFloor      = 0.4      // exchanges ÷ combined floor
 	leastOfFanOut     = 0.3      // deliveries to 100 streams ÷ bare write loop
 	gatedSockets      = 1000
@@ -46,11 +46,11 @@ func TestIdleSocketCostsAtMost4KB(t *testing.T) {
 	idleCost(t, socketLimit, gatedSockets, IdleSocket, idleRequests)
 }
 
-func TestIdleEventStreamCostsAtMost4KB(t *testing.T) {
+func TestIdleEventStreamCostsAtMostThreeAndAHalfKB(t *testing.T) {
 	idleCost(t, streamLimit, gatedSockets, IdleStream, idleStream)
 }
 
-func TestIdleContainerCostsAtMost12KB(t *testing.T) {
+func TestIdleContainerCostsAtMost10KB(t *testing.T) {
 	idleCost(t, containerLimit, gatedContainers, IdleContainer, idleContainer)
 }
 

@@ -40,10 +40,14 @@ func (g *generations) get(id sessionID) (at int64, ok bool) {
 func (a *archive) keep(t *sessions, l lifetime, now int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for id, used := range t.uses {
-		if !l.expired(used, now) {
+	keep := func(id sessionID, used int64) {
+		if used != 0 && !l.expired(used, now) {
 			a.uses.put(id, used)
 		}
+	}
+	keep(t.first.id, t.first.at)
+	for id, used := range t.uses {
+		keep(id, used)
 	}
 	for id, until := range t.ended {
 		if now < until {

@@ -83,6 +83,9 @@ type call struct {
 	outcome mux.Outcome
 }
 
+// tableKey is under what its Face knows it.
+func (c *call) tableKey() callKey { return c.key }
+
 var idleCalls = sync.Pool{New: func() any { return new(call) }}
 
 func takeCall(r *reply, a *asking) *call {
@@ -124,14 +127,22 @@ func (c *call) tell(why ending) {
 }
 
 // Settle implements mux.Caller: it splices the response together while the
-// answer is ours to read. Where that panics, the client is told all the same.
+// answer is ours to read, and delivers it where that is left to it. Where it panics
+// on the way, the client is told all the same.
 func (c *call) Settle(s mux.Settlement) {
 	c.outcome = s.Outcome
-	defer func() { c.reply.news <- news{c, callSettled} }()
+	delivered, client := false, c.reply.x.client
+	defer func() {
+		if !delivered {
+			c.reply.news <- news{c, callSettled}
+			client.callBack()
+		}
+	}()
 	c.out, c.status = c.handler.rendered(c.asking, s)
 	if c.asking.kind == codec.ListTools && s.Outcome == mux.Answered && s.Answer.Tag == codec.TagResult {
 		c.reply.face.learn(c.asking.message.Params, s.Answer.Body)
 	}
+	delivered = c.reply.deliver(c)
 }
 
 // abandon leaves the ask behind. It reports false if that is being settled at

@@ -174,7 +174,7 @@ func TestCallOfASessionThatEndsMeanwhile(t *testing.T) {
 	}
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	face.end(read)
-	if got := face.begin(keyOf(read.id, []byte("1")), new(call)); got != ReasonUnknownSession {
+	if got := face.begin(&call{key: keyOf(read.id, []byte("1"))}); got != ReasonUnknownSession {
 		t.Errorf("the call was refused with %q, want %q", got, ReasonUnknownSession)
 	}
 }

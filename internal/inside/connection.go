@@ -26,7 +26,10 @@ type connection struct {
 
 	until  time.Time     // by when what is being read has to be here
 	step   time.Duration // and how long until more of it; 0: no such limit
+	armed  time.Time     // the read deadline that is set, as far as we know: see arm
 	failed error         // of the last read
+
+	absence absence
 }
 
 // errStopping is why nothing more is read during a shutdown.
@@ -46,7 +49,11 @@ func (c *connection) converse() *listening {
 // exchange reads a request and answers it; more says that another may follow.
 func (c *connection) exchange() (more bool, handOver *listening) {
 	x := takeExchange(c)
-	defer x.release()
+	defer func() {
+		if x != nil {
+			x.release()
+		}
+	}()
 	defer c.releaseReader()
 	if refused, cause := c.readHead(&x.request.Header); refused != "" {
 		x.spoilt = true
@@ -55,8 +62,12 @@ func (c *connection) exchange() (more bool, handOver *listening) {
 		x.parsed = true
 		c.handler.serve(x)
 	}
-	if x.listens != nil {
+	switch left := x; {
+	case x.listens != nil:
 		return false, x.listens
+	case x.left != nil:
+		x = nil
+		return c.leave(left), nil
 	}
 	return x.finish(), nil
 }
@@ -67,32 +78,60 @@ func (c *connection) await() error {
 	if c.in != nil || c.ahead != nil {
 		return nil
 	}
-	if err := c.deadline(time.Now().Add(c.handler.pace.idle)); err != nil {
-		return err
-	}
-	for {
-		chunk, err := c.conn.ReadIdle()
-		if err != nil {
+	now := time.Now()
+	for until := now.Add(c.handler.pace.idle); ; now = time.Now() {
+		if err := c.arm(now, until); err != nil {
 			return err
 		}
-		if rest := bytes.TrimLeft(chunk.B, "\r\n"); len(rest) > 0 {
-			chunk.B, c.ahead = rest, chunk
+		switch err := c.peek(); {
+		case err == nil && c.ahead != nil:
 			return nil
+		case err != nil && !c.early(err, until):
+			return err
 		}
-		chunk.Release()
 	}
 }
 
-// deadline bounds the next read. A shutdown, which ends every read, is not
-// undone by it.
-func (c *connection) deadline(at time.Time) error {
-	if err := c.conn.SetReadDeadline(at); err != nil {
+// peek waits for what the client sends, and reads it ahead, unless that is nothing
+// but empty lines.
+func (c *connection) peek() error {
+	chunk, err := c.conn.ReadIdle()
+	if err != nil {
 		return err
+	}
+	if rest := bytes.TrimLeft(chunk.B, "\r\n"); len(rest) > 0 {
+		chunk.B, c.ahead = rest, chunk
+		return nil
+	}
+	chunk.Release()
+	return nil
+}
+
+// arm has the next read end at that time, or earlier: a deadline that is set
+// already and comes before is left, so that a busy connection need not set one for
+// each request. What ends early is to be tried again. A shutdown, which ends
+// every read, is not undone by it.
+func (c *connection) arm(now, at time.Time) error {
+	if !c.armed.After(now) || c.armed.After(at) {
+		if err := c.conn.SetReadDeadline(at); err != nil {
+			return err
+		}
+		c.armed = at
 	}
 	if c.handler.stopped() {
 		return errStopping
 	}
 	return nil
+}
+
+// early reports whether a read has ended for its deadline, but not because it had
+// to be over.
+func (c *connection) early(err error, until time.Time) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c.armed = time.Time{}
+	return time.Now().Before(until) && !c.handler.stopped()
 }
 
 // Read implements io.Reader for c.in.
@@ -105,14 +144,20 @@ func (c *connection) Read(p []byte) (n int, err error) {
 		}
 		return n, nil
 	}
+	now := time.Now()
 	at := c.until
 	if c.step > 0 {
-		if next := time.Now().Add(c.step); next.Before(at) {
+		if next := now.Add(c.step); next.Before(at) {
 			at = next
 		}
 	}
-	if err = c.deadline(at); err == nil {
-		n, err = c.conn.Read(p)
+	for ; ; now = time.Now() {
+		if err = c.arm(now, at); err == nil {
+			n, err = c.conn.Read(p)
+		}
+		if err == nil || n > 0 || !c.early(err, at) {
+			break
+		}
 	}
 	c.failed = err
 	return n, err

@@ -81,22 +81,25 @@ func TestCallMakesWayForOneThatComesBack(t *testing.T) {
 	key := keyOf(s.id, []byte("1"))
 	old, fresh := w.reply(departed(t)).dummy(), w.reply(nil).dummy()
 	for _, c := range []*call{old, fresh} {
-		if refused := face.begin(key, c); refused != "" {
+		c.key = key
+		if refused := face.begin(c); refused != "" {
 			t.Fatal(refused)
 		}
 	}
 	if n := <-old.reply.news; n != (news{old, callLeft}) {
 		t.Errorf("the old call was told %v, want %v", n.why, callLeft)
 	}
-	face.finish(key, old)
+	face.finish(old)
 	face.cancel(key)
 	if n := <-fresh.reply.news; n != (news{fresh, callCancelled}) {
 		t.Errorf("the new call was told %v, want %v", n.why, callCancelled)
 	}
-	if refused := face.begin(key, w.reply(nil).dummy()); refused != ReasonDuplicateID {
+	third := w.reply(nil).dummy()
+	third.key = key
+	if refused := face.begin(third); refused != ReasonDuplicateID {
 		t.Errorf("refused with %q, want %q", refused, ReasonDuplicateID)
 	}
-	face.finish(key, fresh)
+	face.finish(fresh)
 }
 
 // TestGoneMayBeAskedAtAnyTime asks calls whether they are gone while they go
@@ -162,10 +165,10 @@ func (w *world) only(container string) *call {
 	face := w.mux.Lookup(container).Sink().(*Face)
 	face.mu.Lock()
 	defer face.mu.Unlock()
-	if len(face.calls) != 1 {
-		w.t.Fatalf("there are %d calls", len(face.calls))
+	if face.calls.len() != 1 {
+		w.t.Fatalf("there are %d calls", face.calls.len())
 	}
-	for _, c := range face.calls {
+	for c := range face.calls.all() {
 		return c
 	}
 	panic("unreachable")

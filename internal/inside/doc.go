@@ -27,8 +27,12 @@
 // answer, and listening, are not. A client that takes nothing of an event stream
 // for the streams' stall has left.
 //
-// A POST has one goroutine, its connection's: it waits for the answers, looks for
-// the client, and writes. What comes from elsewhere is handed to it, and nobody
+// A POST has one goroutine, its connection's. Mostly it need not wait for the
+// answer: it leaves the exchange behind and waits for the next request, and who
+// brings the answer writes the response (connection.leave). In all other cases, of
+// progress, a batch, a response that becomes an event stream, a client that leaves
+// or sends on, it is called back, or has stayed: it waits for the answers, looks
+// for the client, and writes. What comes from elsewhere is handed to it, and nobody
 // waits for it: the outcome of a call and a cancellation by a channel with room
 // for both, progress by a bounded queue, which loses the oldest when the client
 // does not keep up. A cancellation interrupts a write that waits for the client.
@@ -40,6 +44,9 @@
 //
 // Locks, in the order in which they may nest:
 //
+//	absence.turn   the exchange that a connection's goroutine has left: held by who
+//	 │             ends it, also over a write that does not wait
+//	 └ Face.mu     see below
 //	Face.opening   the coming and going of one container's event streams
 //	 ├ Face.mu     its sessions, calls and streams
 //	 │ └ archive.mu  the sessions of forgotten containers; a leaf
@@ -50,10 +57,10 @@
 //	Tools          of toolheader: the tools of one container with headers; a leaf
 //	Handler.mu     its listeners; a leaf
 //
-// Nothing of package mux is called while one of them is held. Of what package mux
-// calls, call.Gone takes none of them, call.Settle that of Tools,
-// Face.Notify tokens.mu and then queue.mu, and Face.Forgotten Face.mu and
-// archive.mu.
+// Nothing of package mux is called while one of them is held, but that a container
+// is exited under absence.turn. Of what package mux calls, call.Gone takes none of
+// them, call.Settle that of Tools and, with what nests in it, absence.turn,
+// Face.Notify tokens.mu and then queue.mu, and Face.Forgotten Face.mu and archive.mu.
 //
 // A tool may have arguments of its calls repeated in headers, for whoever routes
 // them. The lists of tools that pass say which: the Face remembers that, and a

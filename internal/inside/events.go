@@ -39,6 +39,9 @@ type events struct {
 	prev, next *events // in the roster
 }
 
+// tableKey is under what its Face knows it.
+func (e *events) tableKey() sessionID { return e.session }
+
 // Comments of an event stream. They have a colon and an empty line like any
 // event: some clients end the connection otherwise.
 var (

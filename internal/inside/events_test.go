@@ -248,7 +248,7 @@ func TestKeepAliveWaitsForWhatIsBeingWritten(t *testing.T) {
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	face.mu.Lock()
 	var e *events
-	for _, e = range face.streams {
+	for e = range face.streams.all() {
 	}
 	face.mu.Unlock()
 	await(t, "a write that waits", e.flushing.Load)

@@ -24,6 +24,7 @@ type exchange struct {
 	events  *eventBody // the response, where its head was sent already
 	spoilt  bool       // what arrives next is no request: the connection ends
 	listens *listening // the connection becomes an event stream, and there is no response
+	left    *reply     // the response will come by itself: see leave
 }
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
@@ -41,7 +42,7 @@ func (x *exchange) release() {
 	if x.body != nil {
 		x.body.Release()
 	}
-	x.client, x.body, x.listens, x.events = nil, nil, nil, nil
+	x.client, x.body, x.listens, x.events, x.left = nil, nil, nil, nil, nil
 	x.posting = posting{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)

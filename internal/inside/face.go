@@ -13,9 +13,8 @@ import (
 // calls in flight, event streams and subscriptions. It is the container's mux.Sink.
 type Face struct {
 	// Set when made.
-	faces     *Faces
-	container string
-	hub       *stream.Hub // of the sessions' streams
+	faces *Faces
+	hub   *stream.Hub // of the sessions' streams
 
 	// subscriptions is nil until there is one. Notify reads it without a lock; it
 	// is set under mu.
@@ -33,11 +32,11 @@ type Face struct {
 	opening sync.Mutex
 	mu      sync.Mutex
 
-	// Guarded by mu; the maps are made when first needed.
+	// Guarded by mu.
 	sessions sessions
-	calls    map[callKey]*call
-	crowded  bool                  // calls was once longer than manyCalls
-	streams  map[sessionID]*events // each session's one stream, the newest (protocol N7)
+	calls    table[callKey, *call]
+	streams  table[sessionID, *events] // each session's one stream, the newest (protocol N7)
+	crowded  bool                      // calls was once longer than manyCalls
 }
 
 const (
@@ -94,7 +93,7 @@ func (f *Face) live(s session) bool {
 }
 
 func (f *Face) liveLocked(s session, now int64) bool {
-	return f.streams[s.id] != nil || f.sessions.live(s, &f.faces.archive, f.faces.lifetime, now)
+	return f.streams.get(s.id) != nil || f.sessions.live(s, &f.faces.archive, f.faces.lifetime, now)
 }
 
 // admit lets a request of a session in, which counts as a use of it. It reports
@@ -118,26 +117,24 @@ func (f *Face) Forgotten() {
 	f.faces.archive.keep(&f.sessions, f.faces.lifetime, now)
 }
 
-// begin enters a call; refused says why it may not be made. A call with the same
+// begin enters a call under its key; refused says why it may not be made. A call with the same
 // id whose client has gone, which nobody has noticed yet, makes way: it may be
 // this one's client, come back.
-func (f *Face) begin(key callKey, c *call) (refused Reason) {
+func (f *Face) begin(c *call) (refused Reason) {
+	key := c.key
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sessions.hasEnded(key.session) {
 		return ReasonUnknownSession
 	}
-	if holder := f.calls[key]; holder != nil {
+	if holder := f.calls.get(key); holder != nil {
 		if !holder.Gone() {
 			return ReasonDuplicateID
 		}
 		holder.tell(callLeft)
 	}
-	if f.calls == nil {
-		f.calls = make(map[callKey]*call, 1)
-	}
-	f.calls[key] = c
-	f.crowded = f.crowded || len(f.calls) > manyCalls
+	f.calls.put(c)
+	f.crowded = f.crowded || f.calls.len() > manyCalls
 	return ""
 }
 
@@ -147,18 +144,17 @@ const manyCalls = 64
 
 // finish takes a call out again, after which nobody tells it anything. As the
 // client was there until now, it counts as a use of the session.
-func (f *Face) finish(key callKey, c *call) {
+func (f *Face) finish(c *call) {
+	session := c.key.session
 	now := f.faces.now().UnixNano()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.calls[key] == c { // it may have made way
-		delete(f.calls, key)
+	f.calls.remove(c) // it may have made way
+	if f.crowded && f.calls.len() == 0 {
+		f.calls.more, f.crowded = nil, false
 	}
-	if f.crowded && len(f.calls) == 0 {
-		f.calls, f.crowded = nil, false
-	}
-	if !f.sessions.hasEnded(key.session) {
-		f.sessions.use(key.session, now)
+	if !f.sessions.hasEnded(session) {
+		f.sessions.use(session, now)
 	}
 }
 
@@ -166,7 +162,7 @@ func (f *Face) finish(key callKey, c *call) {
 func (f *Face) cancel(key callKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.calls[key]; c != nil {
+	if c := f.calls.get(key); c != nil {
 		c.tell(callCancelled)
 	}
 }

@@ -67,8 +67,8 @@ func (f *Faces) stall() time.Duration {
 }
 
 // New makes the Face of one container; it is a mux.Config.NewSink.
-func (f *Faces) New(container string) mux.Sink {
-	return &Face{faces: f, container: container, hub: stream.NewHub(f.stream)}
+func (f *Faces) New(string) mux.Sink {
+	return &Face{faces: f, hub: stream.NewHub(f.stream)}
 }
 
 // mint starts a session of a container.

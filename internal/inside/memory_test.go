@@ -79,7 +79,7 @@ func (w *world) idleStreams(request streamRequest, prefix string, n int) (descri
 	for i, fd := range descriptors {
 		face := w.mux.Lookup(name(i)).Sink().(*Face)
 		face.Notify(change)
-		for _, e := range face.streams {
+		for e := range face.streams.all() {
 			e.Beat(time.Now())
 		}
 		if subscribed := face.subscriptions.Load(); subscribed != nil {

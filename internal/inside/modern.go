@@ -43,7 +43,7 @@ func (h *Handler) modern(x *exchange) {
 			return
 		}
 		c := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
-		defer c.Exit()
+		defer x.exit(c)
 		h.request(x, c)
 	}
 }

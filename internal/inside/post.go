@@ -152,7 +152,7 @@ func (h *Handler) legacy(x *exchange) {
 	if c == nil {
 		return
 	}
-	defer c.Exit()
+	defer x.exit(c)
 	if x.posting.message.Form == codec.FormRequest {
 		h.request(x, c)
 		return

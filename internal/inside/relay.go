@@ -20,25 +20,41 @@ type asking struct {
 }
 
 // relay asks the provider's server on behalf of the one request of a POST, and
-// waits for what comes of it.
+// waits for what comes of it, unless that may be left to whoever brings it.
 func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	r := h.takeReply(x, c)
-	defer r.release()
+	defer func() {
+		if x.left == nil {
+			r.release()
+		}
+	}()
 	refused, err := r.ask(a, 0)
+	if refused == "" && err == nil && r.leavable() {
+		x.left = r
+		return
+	}
 	r.wait()
-	switch out := r.outs[0]; {
+	switch {
 	case refused != "":
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
 	case err != nil:
 		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
-	case x.events != nil:
+	default:
+		r.respond()
+	}
+}
+
+// respond makes what came of the one request of a POST its response.
+func (r *reply) respond() {
+	switch out := r.outs[0]; {
+	case r.x.events != nil:
 	case out == nil:
 		// A cancelled request has no response: an event stream without an event
 		// says so. Clients take a 202 for a broken connection.
-		x.response.Header.SetContentType(mediaStream)
+		r.x.response.Header.SetContentType(mediaStream)
 	default:
 		r.outs[0] = nil
-		h.reply(x, out, r.status)
+		r.handler.reply(r.x, out, r.status)
 	}
 }
 
@@ -72,7 +88,7 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	c.payload = buffer
 	if a.era == legacy {
 		c.key = keyOf(a.session, a.message.ID)
-		if refused = r.face.begin(c.key, c); refused != "" {
+		if refused = r.face.begin(c); refused != "" {
 			return refused, nil
 		}
 		c.entered = true
@@ -132,7 +148,7 @@ func (r *reply) finish(c *call, why ending) {
 func (r *reply) part(c *call) {
 	r.deafen(c)
 	if c.entered {
-		r.face.finish(c.key, c)
+		r.face.finish(c)
 		c.entered = false
 	}
 	if c.payload != nil {

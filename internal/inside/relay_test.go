@@ -159,7 +159,7 @@ func TestManyCallsInFlight(t *testing.T) {
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	face.mu.Lock()
 	defer face.mu.Unlock()
-	if len(face.calls) != 0 || face.calls != nil {
+	if face.calls.len() != 0 || face.calls.more != nil {
 		t.Errorf("the map of %d calls is kept", each*3)
 	}
 }

@@ -302,6 +302,7 @@ func (r *reply) hurry() {
 	if stream := r.stream.Load(); stream != nil {
 		stream.hurry()
 	}
+	r.x.client.callBack()
 }
 
 // left is the departure of the client.

@@ -57,7 +57,7 @@ func TestPanicOnAStreamEndsThatStream(t *testing.T) {
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	face.mu.Lock()
 	var broken *events
-	for _, s := range face.streams {
+	for s := range face.streams.all() {
 		if s.conn.RemoteAddr().String() == e.conn.LocalAddr().String() {
 			broken = s
 		}

@@ -24,14 +24,22 @@ func (l lifetime) firstUse(s session) int64 {
 func (l lifetime) expired(used, now int64) bool { return now-used >= int64(l.ttl) }
 
 // sessions remembers of one container's sessions what their tokens do not say.
-// Both tables are bounded, and made when first needed. Guarded by Face.mu.
+// Both tables are bounded, and their maps made when first needed. Guarded by Face.mu.
 type sessions struct {
-	// uses holds when each session was last used, in Unix nanoseconds.
-	uses map[sessionID]int64
+	// first and uses hold when each session was last used, in Unix nanoseconds;
+	// most containers have one session.
+	first use
+	uses  map[sessionID]int64
 	// ended holds the sessions that were deleted, each until the time at which
 	// it would have expired. Over the bound, the one that would expire first is
 	// forgotten: it may then be used again until it does.
 	ended map[sessionID]int64
+}
+
+// use is when a session was last used; at 0 there is none.
+type use struct {
+	id sessionID
+	at int64
 }
 
 func (t *sessions) hasEnded(id sessionID) bool {
@@ -45,7 +53,7 @@ func (t *sessions) live(s session, past *archive, l lifetime, now int64) bool {
 	if t.hasEnded(s.id) {
 		return false
 	}
-	if used, seen := t.uses[s.id]; seen {
+	if used, seen := t.used(s.id); seen {
 		return !l.expired(used, now)
 	}
 	return past.live(s, l, now)
@@ -53,22 +61,36 @@ func (t *sessions) live(s session, past *archive, l lifetime, now int64) bool {
 
 // use records a use of a session.
 func (t *sessions) use(id sessionID, now int64) {
-	if t.uses == nil {
-		t.uses = make(map[sessionID]int64, 1)
-	}
-	if used, seen := t.uses[id]; seen {
-		t.uses[id] = max(used, now)
+	used, seen := t.used(id)
+	now = max(used, now)
+	switch {
+	case t.first.at == 0 && !seen || t.first.id == id:
+		t.first = use{id, now}
 		return
-	}
-	if len(t.uses) >= maxUses {
+	case seen:
+	case t.uses == nil:
+		t.uses = make(map[sessionID]int64, 1)
+	case len(t.uses) >= maxUses-1:
 		evict(t.uses)
 	}
 	t.uses[id] = now
 }
 
+// used is when a session was last used, as far as that is known.
+func (t *sessions) used(id sessionID) (at int64, seen bool) {
+	if t.first.at != 0 && t.first.id == id {
+		return t.first.at, true
+	}
+	at, seen = t.uses[id]
+	return at, seen
+}
+
 // end remembers that a session was deleted.
 func (t *sessions) end(s session, l lifetime, now int64) {
 	delete(t.uses, s.id)
+	if t.first.id == s.id {
+		t.first = use{}
+	}
 	if t.ended == nil {
 		t.ended = make(map[sessionID]int64, 1)
 	}

@@ -84,7 +84,7 @@ func TestSessionIsUsedWhileItsStreamIsOpen(t *testing.T) {
 	await(t, "the face let go", func() bool {
 		face.mu.Lock()
 		defer face.mu.Unlock()
-		return len(face.streams) == 0
+		return face.streams.len() == 0
 	})
 	w.clock.pass(59 * time.Minute)
 	s.send(pingBody).is(200, "")
@@ -171,7 +171,7 @@ func TestSessionsWithoutDeleteDoNotLeak(t *testing.T) {
 	first := w.connect("c1")
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	face.mu.Lock()
-	if face.sessions.uses != nil || face.streams != nil || face.calls != nil {
+	if face.sessions.uses != nil || face.streams.more != nil || face.calls.more != nil {
 		t.Error("a session that was not used yet costs memory")
 	}
 	face.mu.Unlock()
@@ -187,7 +187,7 @@ func TestSessionsWithoutDeleteDoNotLeak(t *testing.T) {
 		}
 	}
 	face.mu.Lock()
-	if n := len(face.sessions.uses); n != maxUses {
+	if n := 1 + len(face.sessions.uses); n != maxUses {
 		t.Errorf("%d sessions are remembered, want %d", n, maxUses)
 	}
 	face.mu.Unlock()

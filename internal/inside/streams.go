@@ -34,11 +34,8 @@ func (f *Face) enter(e *events) (old *events, ok bool) {
 	if f.sessions.hasEnded(e.session) {
 		return nil, false
 	}
-	if f.streams == nil {
-		f.streams = make(map[sessionID]*events, 1)
-	}
-	old = f.streams[e.session]
-	f.streams[e.session] = e
+	old = f.streams.get(e.session)
+	f.streams.put(e)
 	return old, true
 }
 
@@ -51,9 +48,7 @@ func (f *Face) closed(e *events) {
 	now := f.faces.now().UnixNano()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.streams[e.session] == e {
-		delete(f.streams, e.session)
-	}
+	f.streams.remove(e)
 	if !f.sessions.hasEnded(e.session) {
 		f.sessions.use(e.session, now)
 	}
@@ -90,12 +85,14 @@ func (f *Face) forget(s session) *events {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sessions.end(s, f.faces.lifetime, now)
-	for key, c := range f.calls {
-		if key.session == s.id {
+	for c := range f.calls.all() {
+		if c.key.session == s.id {
 			c.tell(callEnded)
 		}
 	}
-	e := f.streams[s.id]
-	delete(f.streams, s.id)
+	e := f.streams.get(s.id)
+	if e != nil {
+		f.streams.remove(e)
+	}
 	return e
 }

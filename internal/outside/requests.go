@@ -31,6 +31,8 @@ type requests struct {
 	conn    wsock.Conn
 	claim   *mux.Claim
 	probing atomic.Bool
+
+	gathering gathering
 }
 
 // openRequests makes the connection the container's one, or refuses it.
@@ -75,7 +77,7 @@ func (s *requests) Announce(channel uint32, k codec.Kind, payload []byte) {
 }
 
 // Flush implements mux.Line.
-func (s *requests) Flush() { s.conn.Flush() }
+func (s *requests) Flush() { s.gathering.flush(&s.conn) }
 
 // Probe implements mux.Line: it gives the kernel something to be acknowledged,
 // and little time.

@@ -20,6 +20,7 @@ type Conn struct {
 	// Drained reads it from other goroutines.
 	waits atomic.Bool
 	first [1]byte // the slow way's
+	errno int16   // of a ReadIdle that failed, or peerEnded
 }
 
 // Wrap returns nc with the facilities of this package. The Conn owns nc.
@@ -122,3 +123,7 @@ func (c *Conn) Departed() bool {
 	}
 	return departed(raw)
 }
+
+// IsSocket reports whether the connection is a socket that carries what is written
+// as it is: whether TryWrite can write, and ReadIdle waits without a buffer.
+func (c *Conn) IsSocket() bool { return c.raw != nil }

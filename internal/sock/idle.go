@@ -14,7 +14,6 @@ type idleRead struct {
 	conn    *Conn
 	chunk   *Chunk
 	attempt func(fd uintptr) bool
-	errno   int32 // of a read that failed, or peerEnded
 }
 
 const peerEnded = -1
@@ -52,12 +51,12 @@ func (r *idleRead) outcome(err error) (*Chunk, error) {
 	switch {
 	case err != nil:
 		err = closing(c.raw, err)
-	case r.errno == peerEnded:
+	case c.errno == peerEnded:
 		err = io.EOF
-	case r.errno != 0:
-		err = os.NewSyscallError("read", syscall.Errno(r.errno))
+	case c.errno != 0:
+		err = os.NewSyscallError("read", syscall.Errno(c.errno))
 	}
-	r.conn, r.chunk, r.errno = nil, nil, 0
+	c.errno, r.conn, r.chunk = 0, nil, nil
 	if err != nil {
 		c.waits.Store(false)
 		return nil, err
@@ -81,9 +80,9 @@ func (r *idleRead) read(fd uintptr) bool {
 		r.conn.waits.Store(true)
 		return false
 	case 0:
-		r.errno = peerEnded
+		r.conn.errno = peerEnded
 	default:
-		r.errno = int32(errno)
+		r.conn.errno = int16(errno)
 	}
 	return true
 }
