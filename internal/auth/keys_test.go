@@ -18,7 +18,25 @@ import (
 type file struct {
 	t    *testing.T
 	path string
-	log  strings.Builder
+	log  record
+}
+
+// record is a log that can be read while it is written.
+type record struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 func newFile(t *testing.T) *file { return &file{t: t, path: filepath.Join(t.TempDir(), "keys.json")} }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -97,7 +98,25 @@ func (a *authority) issue(t *testing.T, name string, ends time.Duration) issued 
 type folder struct {
 	t   *testing.T
 	dir string
-	log strings.Builder
+	log record
+}
+
+// record is a log that can be read while it is written.
+type record struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 func newFolder(t *testing.T) *folder { return &folder{t: t, dir: t.TempDir()} }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,10 +21,30 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // folder is a directory of files, and of what was taken of them.
 type folder struct {
-	t     *testing.T
-	dir   string
+	t   *testing.T
+	dir string
+	log record
+
+	mu    sync.Mutex // guards what follows
 	taken []string
-	log   strings.Builder
+}
+
+// record is a log that can be read while it is written.
+type record struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 var errBroken = errors.New("broken")
@@ -52,6 +73,8 @@ func (f *folder) take(contents [][]byte) error {
 	if strings.Contains(all, "broken") {
 		return errBroken
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.taken = append(f.taken, all)
 	return nil
 }
@@ -77,6 +100,8 @@ func looks(n int) {
 
 func (f *folder) want(taken ...string) {
 	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if fmt.Sprint(f.taken) != fmt.Sprint(taken) {
 		f.t.Errorf("took %q, want %q", f.taken, taken)
 	}

@@ -147,8 +147,7 @@ func (o *overTLS) tryWrite(p []byte, last bool) (n int, err error) {
 // encrypt writes one record, and says whether some of it was kept back.
 func (o *overTLS) encrypt(piece []byte, last bool) (kept bool, err error) {
 	if last {
-		o.wire.expectEnd(true)
-		defer o.wire.expectEnd(false)
+		o.wire.expectEnd()
 	}
 	if _, err := o.Conn.Write(piece); err != nil {
 		return false, err

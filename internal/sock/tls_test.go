@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,12 +57,36 @@ var tlsVersions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.
 // servedPair is a connection of ServeTLS, its peer, and what is beneath the peer.
 func servedPair(t testing.TB, version uint16) (ours *Conn, peer *tls.Conn, wire *held) {
 	t.Helper()
+	return servedPairBy(t, version, &net.Dialer{})
+}
+
+// narrowPair is one where the kernel takes little from ours, and sends it in
+// pieces, so that it often takes but a part of a record.
+func narrowPair(t testing.TB, version uint16) (ours *Conn, peer *tls.Conn) {
+	t.Helper()
+	small := func(raw syscall.RawConn, option int) {
+		var failed error
+		if err := raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, 8<<10) }); err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+	}
+	// A window that was never large makes the kernel's pieces small.
+	ours, peer, _ = servedPairBy(t, version, &net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		small(raw, unix.SO_RCVBUF)
+		return nil
+	}})
+	small(ours.transport(), unix.SO_SNDBUF)
+	return ours, peer
+}
+
+func servedPairBy(t testing.TB, version uint16, dialer *net.Dialer) (ours *Conn, peer *tls.Conn, wire *held) {
+	t.Helper()
 	ln, err := Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	dialled, err := net.Dial("tcp", ln.Addr().String())
+	dialled, err := dialer.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +110,6 @@ func servedPair(t testing.TB, version uint16) (ours *Conn, peer *tls.Conn, wire 
 		t.Skip("this system has no fast way")
 	}
 	return ours, peer, wire
-}
-
-// smallBuffer makes the kernel take little of what c sends.
-func smallBuffer(t *testing.T, c *Conn) {
-	t.Helper()
-	var failed error
-	if err := c.transport().Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, 8<<10) }); err != nil || failed != nil {
-		t.Fatal(err, failed)
-	}
 }
 
 func eachVersion(t *testing.T, test func(t *testing.T, version uint16)) {
@@ -269,8 +285,7 @@ func TestTLSTryWriteTakesWhatFitsAndNeverWaits(t *testing.T) {
 // was taken, whatever it was and whenever the socket was full.
 func TestTLSCarriesExactlyWhatWasTaken(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
-		c, peer, _ := servedPair(t, version)
-		smallBuffer(t, c)
+		c, peer := narrowPair(t, version)
 		rng := rand.New(rand.NewPCG(3, uint64(version)))
 		var got bytes.Buffer
 		var read sync.WaitGroup
@@ -289,7 +304,7 @@ func TestTLSCarriesExactlyWhatWasTaken(t *testing.T) {
 		})
 		source := counting(1 << 20)
 		var taken []byte
-		refused, partly, total := 0, 0, 0
+		refused, partly, owed, total := 0, 0, 0, 0
 		for range 400 {
 			from := rng.IntN(len(source) - 70<<10)
 			p := source[from : from+1+rng.IntN([]int{8, 2000, 70 << 10}[rng.IntN(3)])]
@@ -317,6 +332,9 @@ func TestTLSCarriesExactlyWhatWasTaken(t *testing.T) {
 				if n < len(p) {
 					partly++
 				}
+				if c.secure().owed {
+					owed++
+				}
 				begun = true
 				p = p[n:]
 			}
@@ -326,9 +344,35 @@ func TestTLSCarriesExactlyWhatWasTaken(t *testing.T) {
 		if !bytes.Equal(got.Bytes(), taken) {
 			t.Errorf("the peer has read %d bytes that are not the %d taken", got.Len(), len(taken))
 		}
-		t.Logf("of %d writes %d were refused and %d were taken in part", total, refused, partly)
-		if refused == 0 || partly == 0 {
-			t.Error("the socket was never full")
+		t.Logf("of %d writes %d were refused, %d were taken in part, %d within a record", total, refused, partly, owed)
+		if refused == 0 || partly == 0 || owed == 0 {
+			t.Error("the socket was never full, or never within a record")
+		}
+	})
+}
+
+// TestTLSWhatIsTakenWholeArrivesThoughTheConnectionIsClosed: it is with the system,
+// and none of it with us.
+func TestTLSWhatIsTakenWholeArrivesThoughTheConnectionIsClosed(t *testing.T) {
+	eachVersion(t, func(t *testing.T, version uint16) {
+		for _, size := range []int{500, 5000, maxRecord, 20 << 10} {
+			c, peer := narrowPair(t, version)
+			message, whole := counting(size), 0
+			for {
+				n, err := c.TryWrite(message)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n < len(message) {
+					break
+				}
+				whole++
+			}
+			c.Close()
+			got, _ := io.ReadAll(peer) // the message that was not whole has no end
+			if want := bytes.Repeat(message, whole); !bytes.HasPrefix(got, want) {
+				t.Errorf("messages of %d bytes: %d were taken, %d bytes arrived", size, whole, len(got))
+			}
 		}
 	})
 }

@@ -41,7 +41,7 @@ type wire struct {
 	mu       sync.Mutex // guards what follows; a leaf
 	pending  []byte     // encrypted, and to be written before anything else
 	flushing int        // bytes of it that are being written
-	last     bool       // what comes now is the last before the end
+	last     bool       // what comes now waits for the end
 }
 
 // Read implements net.Conn.
@@ -101,9 +101,11 @@ func (w *wire) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-func (w *wire) expectEnd(last bool) {
+// expectEnd has what comes now leave together with the end: the last record, and
+// the alert that ends TLS.
+func (w *wire) expectEnd() {
 	w.mu.Lock()
-	w.last = last
+	w.last = true
 	w.mu.Unlock()
 }
 
