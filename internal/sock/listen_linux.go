@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +23,7 @@ type listener struct {
 	attempt func(fd uintptr) bool
 	fd      int
 	err     error
-	scarce  bool // the last descriptor was over most
+	wary    time.Time // until then descriptors may be short; zero: they are not
 }
 
 // own takes ln over.
@@ -50,7 +51,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fd, l.err = -1, nil
-	err := l.relieved()
+	err := l.spared()
 	if err == nil {
 		err = closing(l.raw, l.raw.Read(l.attempt))
 	}
@@ -60,7 +61,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.addr, Err: err}
 	}
-	l.scarce = l.fd >= l.most
+	l.accepted(l.fd)
 	return newSocket(l.fd), nil
 }
 

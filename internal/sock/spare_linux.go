@@ -3,9 +3,14 @@ package sock
 import (
 	"math"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// vigilance is how long after a shortage of descriptors each accept is preceded by
+// a look, which takes two system calls. The first of a shortage has none.
+const vigilance = time.Hour
 
 // Spare has ln leave one in share of the descriptors that the process may have to
 // others: while fewer are free it accepts no connection, but for the one that
@@ -27,10 +32,11 @@ type scarcity struct{}
 func (scarcity) Error() string   { return "the open files that are left are spared for other listeners" }
 func (scarcity) Temporary() bool { return true }
 
-// relieved is a scarcity while descriptors are scarce. The system gives out the
-// lowest that is free, so that its number says whether most are in use.
-func (l *listener) relieved() error {
-	if !l.scarce {
+// spared is a scarcity while no more than the spared descriptors are free. The
+// system gives out the lowest that is free, so that its number says whether most
+// are in use.
+func (l *listener) spared() error {
+	if l.wary.IsZero() {
 		return nil
 	}
 	lowest := math.MaxInt
@@ -40,9 +46,21 @@ func (l *listener) relieved() error {
 			lowest = free
 		}
 	}))
-	if err == nil && lowest >= l.most {
-		err = scarcity{}
+	switch now := time.Now(); {
+	case err != nil:
+		return err
+	case lowest >= l.most:
+		l.wary = now.Add(vigilance)
+		return scarcity{}
+	case now.After(l.wary):
+		l.wary = time.Time{}
 	}
-	l.scarce = err != nil
-	return err
+	return nil
+}
+
+// accepted looks at the descriptor that a connection got.
+func (l *listener) accepted(fd int) {
+	if fd >= l.most {
+		l.wary = time.Now().Add(vigilance)
+	}
 }
