@@ -13,7 +13,7 @@ var (
 	errFirst        = errors.New("it does not begin with a method")
 	errBareLineFeed = errors.New("a line of the head ends without a carriage return")
 	errFolded       = errors.New("a line of the head begins with white space")
-	errVersion      = errors.New("the version is neither HTTP/1.1 nor HTTP/1.0")
+	errVersion      = errors.New("the first line does not end with HTTP/1.1 or HTTP/1.0")
 	errName         = errors.New("there is a space in a header's name")
 	errCoding       = errors.New("Transfer-Encoding may be chunked only")
 	errTwoLengths   = errors.New("there are both Transfer-Encoding and Content-Length")
@@ -35,11 +35,14 @@ func checkFirst(b byte) error {
 	return nil
 }
 
+// endsRequestLine refuses by its end what other protocols begin with: they may
+// not send another line until they are answered.
+func endsRequestLine(line []byte) bool {
+	return bytes.HasSuffix(line, []byte(" HTTP/1.1\r\n")) || bytes.HasSuffix(line, []byte(" HTTP/1.0\r\n"))
+}
+
 // check judges a head that fasthttp has parsed.
 func check(header *fasthttp.RequestHeader) error {
-	if v := header.Protocol(); string(v) != "HTTP/1.1" && string(v) != "HTTP/1.0" {
-		return errVersion
-	}
 	if !isHost(header.Host()) {
 		return errHost
 	}

@@ -93,7 +93,10 @@ func await(in *bufio.Reader) error {
 			if bytes.HasSuffix(b[:seen], []byte("\n\r\n")) {
 				return nil
 			}
-			if lines++; lines > 1+MaxLines {
+			switch lines++; {
+			case lines == 1 && !endsRequestLine(b[:seen]):
+				return errVersion
+			case lines > 1+MaxLines:
 				return ErrTooBig
 			}
 		}

@@ -158,11 +158,14 @@ func TestWhatIsWrittenInManyWaysIsAHead(t *testing.T) {
 // it, which may be long in coming.
 func TestWhatIsNoHeadIsNotWaitedFor(t *testing.T) {
 	for head, want := range map[string]error{
-		"\x16\x03\x01":      errTLS,
-		"\x00":              errFirst,
-		" ":                 errFirst,
-		"\x80":              errFirst,
-		lines + "A: b\r\n ": errFolded,
+		"\x16\x03\x01":       errTLS,
+		"SSH-2.0-x\r\n":      errVersion,
+		"PRI * HTTP/2.0\r\n": errVersion,
+		"GET /\r\n":          errVersion,
+		"\x00":               errFirst,
+		" ":                  errFirst,
+		"\x80":               errFirst,
+		lines + "A: b\r\n ":  errFolded,
 		lines + strings.Repeat("A:\r\n", MaxLines-1) + "A": ErrTooBig,
 	} {
 		for name, from := range map[string]io.Reader{
