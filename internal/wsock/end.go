@@ -70,11 +70,11 @@ func (c *Conn) end(e Ending) {
 // with bytes unread is a reset, which would go out instead of our answer.
 func (c *Conn) closed(body []byte) (again bool) {
 	code, answer, reason := judgeClose(body)
-	crowded := c.more && !c.client()
-	c.end(Ending{Clean: true, Code: code, Lingers: c.client() || crowded})
-	c.drains = c.client() || crowded
-	c.farewell(answer, reason, crowded, !c.drains)
-	if c.drains {
+	lingers := c.client() || c.more
+	c.end(Ending{Clean: true, Code: code, Lingers: lingers})
+	c.drains = lingers
+	c.farewell(answer, reason, lingers && !c.client(), !lingers)
+	if lingers {
 		c.in.release()
 		return true
 	}
