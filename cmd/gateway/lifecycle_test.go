@@ -169,6 +169,32 @@ func TestASignalStopsTheProgramCleanly(t *testing.T) {
 	}
 }
 
+func TestAHangupDoesNotEndServe(t *testing.T) {
+	process, outside, stderr := program(t)
+	for range 2 {
+		if err := process.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", outside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 404 ") {
+			t.Errorf("%q, %v", answer, err)
+		}
+		_ = conn.Close()
+	}
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Wait(); err != nil {
+		t.Errorf("%v; standard error:\n%s", err, stderr)
+	}
+}
+
 func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
 	process, outside, stderr := program(t)
 	// A /requests connection whose server never answers the Close keeps a graceful stop waiting.

@@ -16,10 +16,14 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is Run under the process's signals: the first SIGINT or SIGTERM closes gracefully, a second one ends at once.
+// run is Run under the process's signals: the first SIGINT or SIGTERM closes gracefully, a second one ends at once. So does a
+// SIGHUP, of a terminal that closes, unless that was ignored from the start (nohup), or by the command.
 func run(args []string, stdout, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/diverge-network/gateway/internal/gateway"
@@ -59,6 +61,8 @@ func (s *serveCmd) config(w *world) gateway.Config {
 
 // Run serves until the world's context ends, then closes gracefully.
 func (s *serveCmd) Run(w *world) error {
+	// Who asks a service to read its files anew must not end every container's calls.
+	signal.Ignore(syscall.SIGHUP)
 	g, err := gateway.New(s.config(w))
 	if err != nil {
 		return err

@@ -136,12 +136,15 @@ func (c *Config) Validate() error {
 type listener struct {
 	flag, address string
 	open          bool // may be reached from other machines without Insecure
+	spares        int  // one in so many descriptors is left to the listeners behind it; 0: none
 }
 
 func (c *Config) listeners() [3]listener {
 	return [3]listener{
-		{flag: "--outside", address: c.Outside},
-		{flag: "--inside", address: c.Inside},
+		// Whoever has all of the containers' descriptors must not have those by which the calls that were let in are
+		// answered, nor anybody those of the probes: a gateway that looks dead is restarted.
+		{flag: "--outside", address: c.Outside, spares: 32},
+		{flag: "--inside", address: c.Inside, spares: 8},
 		// Metrics and probes show no payload, and are there to be scraped from elsewhere.
 		{flag: "--ops", address: c.Ops, open: true},
 	}

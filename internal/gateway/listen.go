@@ -14,6 +14,9 @@ func (l listener) listen(ctx context.Context, insecure bool) (net.Listener, erro
 	if err != nil {
 		return nil, &ListenError{Flag: l.flag, Address: l.address, Err: err}
 	}
+	if l.spares > 0 {
+		sock.Spare(ln, l.spares)
+	}
 	if !onLoopback(ln) {
 		if err := l.judgeReach(insecure); err != nil {
 			_ = ln.Close()

@@ -30,32 +30,29 @@ func (x *exchange) readBody(limit int) (refused Reason, cause string) {
 		// Where this fails, so does the read.
 		_, _ = io.WriteString(c.conn, "HTTP/1.1 100 Continue\r\n\r\n")
 	}
-	if err := x.receive(length, limit); err != nil {
-		x.spoilt = true
-		return c.broken("the body's chunks are malformed")
-	}
-	if len(x.body.B) > limit {
+	switch err := x.receive(length, limit); {
+	case err == errTooLong:
 		return ReasonTooBig, ""
+	case err != nil:
+		x.spoilt = true
+		return c.broken(err.Error())
 	}
 	x.read = true
 	c.releaseReader() // the answer may take long
 	return "", ""
 }
 
-// receive reads a body of that length, or of chunks until it is over limit.
+// receive reads a body of that length, or of chunks until they are over limit.
 func (x *exchange) receive(length, limit int) error {
 	pace := x.client.handler.pace
 	in := x.client.takeReader(time.Now().Add(pace.body), pace.step)
 	if length != chunked {
 		return x.fill(in, length)
 	}
-	if err := x.request.ContinueReadBodyStream(in, limit, false); err != nil {
+	if err := x.fill(&chunks{in: in, limit: limit}, limit+1); err != io.EOF {
 		return err
 	}
-	if err := x.fill(x.request.BodyStream(), limit+1); err != io.EOF {
-		return err
-	}
-	return x.request.CloseBodyStream()
+	return nil
 }
 
 // fill reads most bytes into x.body; it returns io.EOF if src ends before.

@@ -24,6 +24,7 @@ type connection struct {
 	in    *bufio.Reader // of the connection itself; nil while nothing is being read
 	ahead *sock.Chunk   // read already, before what conn has; nil mostly
 
+	spoken bool          // a request has begun
 	until  time.Time     // by when what is being read has to be here
 	step   time.Duration // and how long until more of it; 0: no such limit
 	armed  time.Time     // the read deadline that is set, as far as we know: see arm
@@ -38,12 +39,34 @@ var errStopping = errors.New("the handler was shut down")
 // converse answers one request after the other, until the connection has to be
 // closed, or is handed over to listen.
 func (c *connection) converse() *listening {
-	for c.await() == nil {
+	for {
+		if err := c.await(); err != nil {
+			c.unspoken(err)
+			return nil
+		}
+		c.spoken = true
 		if more, handOver := c.exchange(); !more {
 			return handOver
 		}
 	}
-	return nil
+}
+
+// patience is how long the first byte of a request may take. A client that has
+// made one may keep its connection for the next.
+func (c *connection) patience() time.Duration {
+	if c.spoken {
+		return c.handler.pace.idle
+	}
+	return c.handler.pace.head
+}
+
+// unspoken counts and logs a connection on which no request ever came, which its
+// client has kept open: there is nothing to answer.
+func (c *connection) unspoken(err error) {
+	if h := c.handler; !c.spoken && errors.Is(err, os.ErrDeadlineExceeded) && !h.stopped() {
+		h.observer.Refused(Listener, string(ReasonTimeout))
+		h.logRefused(refusalFor(ReasonTimeout), "nothing came, and the connection was closed without a response", c.conn, nil)
+	}
 }
 
 // exchange reads a request and answers it; more says that another may follow.
@@ -79,7 +102,7 @@ func (c *connection) await() error {
 		return nil
 	}
 	now := time.Now()
-	for until := now.Add(c.handler.pace.idle); ; now = time.Now() {
+	for until := now.Add(c.patience()); ; now = time.Now() {
 		if err := c.arm(now, until); err != nil {
 			return err
 		}

@@ -24,12 +24,30 @@ func TestHeadsThatAreRefusedAtOnce(t *testing.T) {
 		"coding of HTTP/1.0":          strings.Replace(head("Transfer-Encoding: chunked"), "HTTP/1.1", "HTTP/1.0", 1),
 		"identity of HTTP/1.0":        strings.Replace(head("Transfer-Encoding: identity"), "HTTP/1.1", "HTTP/1.0", 1),
 		"folded coding":               head("Transfer-Encoding:", " identity"),
+		"folded length":               head("Content-Length:", " 40") + pingBody,
+		"folded session":              head("Content-Length: 40", "Mcp-Session-Id: x", " y"),
+		"coding and a length":         head("Transfer-Encoding: chunked", "Content-Length: 40") + "0\r\n\r\n",
+		"length and a coding":         head("Content-Length: 40", "Transfer-Encoding: chunked") + pingBody,
+		"name with a space":           head("Transfer Encoding: chunked", "Content-Length: 40"),
+		"name before a space":         head("Transfer-Encoding : chunked"),
 		"two lengths":                 head("Content-Length: 40", "Content-Length: 41"),
+		"one length twice":            head("Content-Length: 40", "Content-Length: 40"),
+		"length with a sign":          head("Content-Length: +40"),
+		"lengths in a list":           head("Content-Length: 40, 40"),
+		"HTTP/2":                      strings.Replace(head("Content-Length: 40"), "HTTP/1.1", "HTTP/2.0", 1),
+		"preface of HTTP/2":           "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"HTTP/0.9":                    "GET " + s.path + "\r\n\r\n",
+		"two hosts":                   head("Host: other", "Content-Length: 40"),
+		"no host":                     strings.Replace(head("Content-Length: 40"), "Host: gateway\r\n", "", 1),
+		"host that is none":           strings.Replace(head("Content-Length: 40"), "Host: gateway", "Host: a/b", 1),
+		"line break in an id":         strings.Replace(head("Content-Length: 40"), "/c1/", "/c\r\n1/", 1),
+		"NUL in a value":              head("A: \x00", "Content-Length: 40"),
+		"carriage return in a value":  head("A: b\rc", "Content-Length: 40"),
 		"bare line feeds":             strings.ReplaceAll(head("Content-Length: 40"), "\r\n", "\n"),
 		"one bare line feed":          strings.Replace(head("Content-Length: 40"), "\r\n", "\n", 1),
 		"bare line feeds at the end":  strings.TrimSuffix(head("Content-Length: 40"), "\r\n\r\n") + "\n\n",
 		"bare line feed in the blank": strings.TrimSuffix(head("Content-Length: 40"), "\r\n") + "\n",
-		"no HTTP":                     "\x16\x03\x01\x02\x00\x01\x00\n\r\n\r\n",
+		"TLS":                         "\x16\x03\x01\x02\x00\x01\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := bufio.NewReader(w.raw(request))
@@ -131,19 +149,6 @@ func TestBodyWithoutASessionIsShort(t *testing.T) {
 		}
 	}
 	s.send(body).is(200, "")
-}
-
-// TestChunksThatAreNone ends the connection, behind which nobody knows what is
-// a request.
-func TestChunksThatAreNone(t *testing.T) {
-	w := newWorld(t)
-	s := w.connect("c1")
-	for _, body := range []string{"x\r\n", "-1\r\n", "1\n{\r\n", "1\r\n{}\r\n", "ffffffffffffffffff\r\n", "0\r\nbad trailer\r\n\r\n", "0\r\nA: " + strings.Repeat("x", 2*maxHeader) + "\r\n\r\n"} {
-		in := bufio.NewReader(w.raw(postHead(s.path, s.token, "Transfer-Encoding: chunked") + body))
-		if r := w.readResponse(in, "POST").fails(400, codeTransport, "", "malformed"); !r.closes {
-			t.Errorf("%q: the connection is not announced to close", body)
-		}
-	}
 }
 
 func TestChunkedRequestsFollowEachOther(t *testing.T) {

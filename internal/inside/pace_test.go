@@ -61,12 +61,23 @@ func took(t *testing.T, began time.Time, want time.Duration) {
 	}
 }
 
-func TestSilentConnectionIsClosed(t *testing.T) {
-	slowly(t, func(t *testing.T, w *world, conn net.Conn, token string) {
-		began := time.Now()
-		ends(t, conn)
-		took(t, began, usualPace.idle)
-	})
+// TestConnectionThatSaysNothingIsClosedAndCounted has no time of those that made
+// a request: whoever opens connections only would have all descriptors.
+func TestConnectionThatSaysNothingIsClosedAndCounted(t *testing.T) {
+	for name, send := range map[string]func(net.Conn){
+		"nothing":   func(net.Conn) {},
+		"line ends": func(conn net.Conn) { drip(conn, strings.Repeat("\r\n", 100), time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			slowly(t, func(t *testing.T, w *world, conn net.Conn, token string) {
+				began := time.Now()
+				go send(conn)
+				ends(t, conn)
+				took(t, began, usualPace.head)
+				w.observed.await(t, "refused inside timeout", 1)
+			})
+		})
+	}
 }
 
 func TestIdleConnectionIsClosed(t *testing.T) {
@@ -82,6 +93,9 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 		began := time.Now()
 		ends(t, in)
 		took(t, began, time.Second)
+		if n := w.observed.of("refused inside timeout"); n != 0 {
+			t.Errorf("%d refusals counted", n)
+		}
 	})
 }
 
@@ -170,7 +184,7 @@ func TestAnAnswerMayTakeAsLongAsItLikes(t *testing.T) {
 	conn := w.raw(postHead(s.path, s.token, fmt.Sprintf("Content-Length: %d", len(callBody))) + callBody)
 	a := p.next()
 	for range 3 { // each after short
-		if _, err := io.ReadAll(w.raw("")); err != nil {
+		if _, err := io.ReadAll(w.raw("GET /nowhere HTTP/1.1\r\nHost: gateway\r\n\r\n")); err != nil {
 			t.Fatal(err)
 		}
 	}

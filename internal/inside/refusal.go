@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -67,7 +68,7 @@ var refusals = [...]refusal{
 	{ReasonTimeout, fasthttp.StatusRequestTimeout, codeTransport,
 		"the request did not arrive in time"},
 	{ReasonHeaderTooBig, fasthttp.StatusRequestHeaderFieldsTooLarge, codeTransport,
-		"the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
+		"the request's headers are over " + strconv.Itoa(maxHeader) + " bytes, or over " + strconv.Itoa(httphead.MaxLines) + " lines"},
 	{ReasonUnknownPath, fasthttp.StatusNotFound, codeTransport,
 		"no such path: MCP is served at /mcp and at /containers/{id}/mcp; the provider's server belongs on the outside listener"},
 	{ReasonBadContainer, fasthttp.StatusNotFound, codeTransport,

@@ -25,6 +25,8 @@ type arrival struct {
 	in     *bufio.Reader // of the arrival itself; nil while nothing is being read
 	ahead  *sock.Chunk   // read already, before what conn has; nil mostly
 	timed  bool          // conn has a read deadline
+	parsed bool          // header has the head of the request at hand
+	spoken bool          // a request has begun
 	failed error         // of the last read
 }
 
@@ -48,7 +50,7 @@ func (a *arrival) release() {
 	a.dropReader()
 	a.header.Reset()
 	a.handler, a.conn = nil, sock.Conn{}
-	a.timed, a.failed = false, nil
+	a.timed, a.parsed, a.spoken, a.failed = false, false, false, nil
 	arrivals.Put(a)
 }
 
@@ -67,10 +69,12 @@ func (a *arrival) converse() (opened *answer) {
 	defer a.release()
 	defer a.handler.recovered(panicHTTP, a.cut)
 	for {
-		if a.await() != nil {
+		if err := a.await(); err != nil {
+			a.unspoken(err)
 			a.cut()
 			return nil
 		}
+		a.spoken = true
 		opened, more := a.exchange()
 		if !more {
 			return opened
@@ -123,6 +127,16 @@ func (a *arrival) await() error {
 		}
 	}
 }
+
+// unspoken counts and logs a connection on which no request ever came, which its
+// peer has kept open: there is nothing to answer.
+func (a *arrival) unspoken(err error) {
+	if !a.spoken && errors.Is(err, os.ErrDeadlineExceeded) {
+		a.handler.refused(refusalFor(ReasonTimeout), a, errUnspoken)
+	}
+}
+
+var errUnspoken = errors.New("nothing came, and the connection was closed without a response")
 
 // readIdle reads the beginning of a request. If it has to wait, a deadline is
 // set, which is the rest of the head's too.
@@ -192,6 +206,7 @@ func (a *arrival) readHead() (Reason, error) {
 	}
 	a.failed = nil
 	err := httphead.Read(a.in, &a.header)
+	a.parsed = err == nil
 	switch {
 	case err == nil:
 		return "", nil

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/internal/httphead"
 )
 
 // Reason says in one word why a request was refused. It is the value of the
@@ -68,7 +70,7 @@ var refusals = [...]refusal{
 	{reason: ReasonPanic, status: http.StatusInternalServerError,
 		last: true, text: "the gateway failed on this request: its log says why"},
 	{reason: ReasonHeaderTooBig, status: http.StatusRequestHeaderFieldsTooLarge,
-		last: true, text: "the request's headers are over " + strconv.Itoa(maxHeader) + " bytes"},
+		last: true, text: "the request's headers are over " + strconv.Itoa(maxHeader) + " bytes, or over " + strconv.Itoa(httphead.MaxLines) + " lines"},
 	{reason: ReasonTimeout, status: http.StatusRequestTimeout,
 		last: true, text: "no whole request arrived within " + handshakeTimeout.String()},
 	{reason: ReasonMalformed, status: http.StatusBadRequest,

@@ -219,10 +219,43 @@ func TestAHandshakeThatStallsIsTold(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatSaysNothingIsClosed(t *testing.T) {
+func TestAConnectionThatSaysNothingIsClosedAndCounted(t *testing.T) {
+	for _, sent := range []string{"", "\r\n\r\n"} {
+		w := begin(t, withTimeout(20*time.Millisecond))
+		c := w.plain()
+		if _, err := io.WriteString(c, sent); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%q: %v", sent, err)
+		}
+		if w.counts.refusals(ReasonTimeout) != 1 || w.log.count("reason=timeout") != 1 {
+			t.Errorf("%q: counted %d times, log:\n%s", sent, w.counts.refusals(ReasonTimeout), w.log)
+		}
+	}
+}
+
+func TestAConnectionThatWaitsForItsNextRequestIsNotRefused(t *testing.T) {
 	w := begin(t, withTimeout(20*time.Millisecond))
-	if _, err := w.plain().Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("%v", err)
+	c := w.plain()
+	if _, err := io.WriteString(c, nowhere+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.counts.refusals(ReasonTimeout); n != 0 {
+		t.Errorf("%d timeouts counted", n)
+	}
+}
+
+// TestALogNamesNoTargetThatWasNotRead: a head that is malformed has none.
+func TestALogNamesNoTargetThatWasNotRead(t *testing.T) {
+	w := begin(t)
+	w.raw("GET /requests HTTP/1.1\r\nno colon\r\n\r\n")
+	w.raw(nowhere + "\r\n")
+	if log := w.log.String(); w.log.count("msg=refused") != 2 || w.log.count("what=") != 1 || !strings.Contains(log, "what=/nowhere") {
+		t.Errorf("log:\n%s", log)
 	}
 }
 

@@ -60,7 +60,13 @@ func linger(conn *sock.Conn) {
 func (h *Handler) refused(r *refusal, a *arrival, cause error) {
 	h.observer.Refused(Listener, string(r.reason))
 	if h.log.Enabled(context.Background(), slog.LevelDebug) {
-		h.log.Debug("refused", "listener", Listener, "reason", r.reason, "status", r.status,
-			"peer", a.conn.RemoteAddr(), "what", oneLine(string(a.header.RequestURI())), "cause", cause)
+		attrs := []any{"listener", Listener, "reason", r.reason, "status", r.status, "peer", a.conn.RemoteAddr()}
+		if a.parsed {
+			attrs = append(attrs, "what", oneLine(string(a.header.RequestURI())))
+		}
+		if cause != nil {
+			attrs = append(attrs, "cause", cause)
+		}
+		h.log.Debug("refused", attrs...)
 	}
 }

@@ -147,7 +147,7 @@ func (h *Handler) opened(label, container string) {
 // ended takes a socket that has ended off the roster.
 func (h *Handler) ended(m *member, label, container string, e wsock.Ending) {
 	leave := h.roster.leave
-	if _, violation := e.Cause.(*wsock.Violation); violation {
+	if e.Lingers {
 		leave = h.roster.linger
 	}
 	defer leave(m)

@@ -7,18 +7,24 @@ import (
 	"time"
 )
 
-// Pauses between attempts to accept while descriptors or memory are short.
 const (
+	// Pauses between attempts to accept while descriptors or memory are short.
 	shortestPause = 5 * time.Millisecond
-	longestPause  = time.Second
+	longestPause  = 100 * time.Millisecond
+
+	// relief is how long nothing may have been short for a shortage to be over, and
+	// the next one to be news.
+	relief = time.Minute
 )
 
 // Accept hands each connection of ln to take, one after the other, until
 // stopping is closed; whoever closes it closes ln too. It returns nil then. An
-// accept that fails for want of file descriptors or memory is logged once and
-// tried again; any other failure of the listener is returned.
+// accept that fails for want of file descriptors or memory is tried again, and
+// logged once in a shortage, however often a descriptor comes free in it; any
+// other failure of the listener is returned.
 func Accept(ln net.Listener, stopping <-chan struct{}, log *slog.Logger, take func(net.Conn)) error {
 	var pause time.Duration
+	var short time.Time // when something was short last
 	for {
 		conn, err := ln.Accept()
 		switch {
@@ -30,7 +36,8 @@ func Accept(ln net.Listener, stopping <-chan struct{}, log *slog.Logger, take fu
 		case !passing(err):
 			return err
 		default:
-			if pause == 0 {
+			last := short
+			if short = time.Now(); short.Sub(last) > relief {
 				log.Error("connections cannot be accepted for now: raise the limit of open files, or run more gateways",
 					"error", err)
 			}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // scripted is a listener whose accepts are laid down beforehand.
@@ -45,6 +46,33 @@ func TestAcceptOutlivesALackOfDescriptorsAndGivesUpAListenerThatIsGone(t *testin
 		}
 		if strings.Count(log.String(), "cannot be accepted") != 1 {
 			t.Errorf("logged %q, wanted one line", log.String())
+		}
+	})
+}
+
+// TestAShortageIsLoggedOnce has descriptors come free and be taken again, as they
+// do while somebody holds all of them.
+func TestAShortageIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, far := net.Pipe()
+		defer conn.Close()
+		defer far.Close()
+		pass := func(d time.Duration) func() (net.Conn, error) {
+			return func() (net.Conn, error) {
+				<-time.After(d)
+				return conn, nil
+			}
+		}
+		ln := &scripted{}
+		for range 100 {
+			ln.accepts = append(ln.accepts, fails(syscall.EMFILE), pass(relief-time.Second))
+		}
+		ln.accepts = append(ln.accepts, pass(2*relief), fails(syscall.EMFILE),
+			func() (net.Conn, error) { return nil, errors.New("gone") })
+		var log strings.Builder
+		_ = Accept(ln, make(chan struct{}), slog.New(slog.NewTextHandler(&log, nil)), func(net.Conn) {})
+		if n := strings.Count(log.String(), "cannot be accepted"); n != 2 {
+			t.Errorf("%d lines, wanted one for each of two shortages", n)
 		}
 	})
 }

@@ -2,10 +2,12 @@ package sock
 
 import (
 	"errors"
+	"math"
 	"net"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,11 +17,13 @@ type listener struct {
 	addr net.Addr
 	file *os.File
 	raw  syscall.RawConn
+	most int // descriptors that may be in use for another connection to be accepted
 
 	mu      sync.Mutex // held while one accepts; guards what follows
 	attempt func(fd uintptr) bool
 	fd      int
 	err     error
+	wary    time.Time // until then descriptors may be short; zero: they are not
 }
 
 // own takes ln over.
@@ -37,7 +41,7 @@ func own(ln net.Listener) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	l := &listener{addr: tcp.Addr(), file: file, raw: raw}
+	l := &listener{addr: tcp.Addr(), file: file, raw: raw, most: math.MaxInt}
 	l.attempt = l.accept
 	return l, nil
 }
@@ -47,13 +51,17 @@ func (l *listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fd, l.err = -1, nil
-	err := closing(l.raw, l.raw.Read(l.attempt))
+	err := l.spared()
+	if err == nil {
+		err = closing(l.raw, l.raw.Read(l.attempt))
+	}
 	if err == nil {
 		err = l.err
 	}
 	if err != nil {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.addr, Err: err}
 	}
+	l.accepted(l.fd)
 	return newSocket(l.fd), nil
 }
 

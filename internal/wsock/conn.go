@@ -61,6 +61,7 @@ type Conn struct {
 	in      incoming
 	ended   bool        // Handler.Ended was called
 	drains  bool        // the connection has ended; what still comes is discarded
+	more    bool        // there may be unread bytes behind what is being acted on
 	amid    atomic.Bool // it waits within a fragmented message; read by Drained
 
 	entry  keepalive.Entry

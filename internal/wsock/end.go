@@ -66,13 +66,15 @@ func (c *Conn) end(e Ending) {
 // closed takes the peer's Close, in the order of protocol W6: recorded, settled
 // by the handler, answered, TCP closed. As a client we leave closing TCP to the
 // server, for a while, so that the server's side keeps the port (RFC 6455,
-// 7.1.1).
+// 7.1.1). A peer that sends on behind its Close is read for a while, as closing
+// with bytes unread is a reset, which would go out instead of our answer.
 func (c *Conn) closed(body []byte) (again bool) {
 	code, answer, reason := judgeClose(body)
-	c.end(Ending{Clean: true, Code: code})
-	c.drains = c.client()
-	c.farewell(answer, reason, false, !c.client())
-	if c.client() {
+	lingers := c.client() || c.more
+	c.end(Ending{Clean: true, Code: code, Lingers: lingers})
+	c.drains = lingers
+	c.farewell(answer, reason, lingers && !c.client(), !lingers)
+	if lingers {
 		c.in.release()
 		return true
 	}
@@ -82,7 +84,7 @@ func (c *Conn) closed(body []byte) (again bool) {
 
 // violated ends the connection abruptly, and says so to the peer in a Close.
 func (c *Conn) violated(v *Violation) {
-	c.end(Ending{Code: v.Code, TooBig: v == errTooBig, Cause: v})
+	c.end(Ending{Code: v.Code, TooBig: v == errTooBig, Cause: v, Lingers: true})
 	c.drains = true
 	c.in.release()
 	c.farewell(v.Code, v.Reason, true, false)

@@ -43,6 +43,10 @@ type Ending struct {
 	// TooBig says that a message exceeded Config.MaxMessage (protocol W9).
 	TooBig bool
 
+	// Lingers says that the peer is still read for a while, 1 s at most, so that it
+	// sees our Close.
+	Lingers bool
+
 	// Cause says why an ending was abrupt: io.EOF when the peer ended TCP
 	// without a Close, net.ErrClosed after Cut, os.ErrDeadlineExceeded when our
 	// Close was not answered, a *Violation, a *PanicError, or another error of

@@ -83,7 +83,7 @@ func (r *recorder) ending(t testing.TB) Ending {
 
 func (r *recorder) clean(t testing.TB, code uint16) {
 	t.Helper()
-	if e := r.ending(t); e != (Ending{Clean: true, Code: code}) {
+	if e := r.ending(t); e != (Ending{Clean: true, Code: code, Lingers: e.Lingers}) {
 		t.Fatalf("ended with %+v, wanted it clean with %d", e, code)
 	}
 }

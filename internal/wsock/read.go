@@ -76,6 +76,7 @@ func (c *Conn) consume(p []byte) (again bool) {
 	for len(p) > 0 && !c.drains {
 		rest, body, ev, bad := c.in.next(p, c.cfg.MaxMessage)
 		p = rest
+		c.more = len(p) > 0 || cap(p) == 0 // a full buffer may not hold all that came
 		if bad != nil {
 			c.violated(bad)
 			break

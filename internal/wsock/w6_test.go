@@ -236,3 +236,28 @@ func TestAReasonIsCutBetweenCharacters(t *testing.T) {
 		}
 	}
 }
+
+// A socket that is closed with bytes unread is reset, and what it had to say is
+// lost.
+func TestW6_OurAnswerReachesAPeerThatSendsOnBehindItsClose(t *testing.T) {
+	for _, behind := range []int{1, 1 << 10, 4096, 100 << 10, 4 << 20} {
+		c, p, r := served(t, &Config{})
+		closing := wstest.AppendFrame(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary, Masked: true, Payload: []byte("answer")})
+		closing = wstest.AppendFrame(closing, wstest.Frame{Fin: true, Op: wstest.OpClose, Masked: true, Payload: wstest.CloseBody(1000, "")})
+		p.Raw(append(closing, make([]byte, behind)...))
+		same(t, r.message(t), []byte("answer"))
+		if e := r.ending(t); !e.Clean || !e.Lingers {
+			t.Errorf("%d bytes behind the Close: ended with %+v", behind, e)
+		}
+		if code, _ := p.ReadClose(); code != 1000 {
+			t.Errorf("%d bytes behind the Close: answered with %d", behind, code)
+		}
+		p.ReadEOF()
+		p.FIN()
+		until(t, "the end of our side", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.done && !c.writing
+		})
+	}
+}

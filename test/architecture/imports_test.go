@@ -50,6 +50,7 @@ var law = map[string]struct {
 	"bench/render":                {rooms: []string{"bench/suite"}, foreign: []string{"github.com/go-analyze/charts"}},
 	"bench/report":                {rooms: []string{"bench"}},
 	"test/architecture":           {},
+	"test/attack":                 {},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
 	"test/interop/snippets":       {rooms: []string{"pkg", "internal"}},
