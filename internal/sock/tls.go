@@ -65,6 +65,17 @@ func shake(over *tls.Conn, until time.Time) error {
 	return over.SetDeadline(time.Time{})
 }
 
+// Read implements net.Conn. Unlike that of crypto/tls, which may find the end right
+// behind what it returns, it does not return bytes and an error: the error comes
+// again.
+func (o *overTLS) Read(p []byte) (int, error) {
+	n, err := o.Conn.Read(p)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
 // secure is what c speaks TLS with, if it does by ServeTLS.
 func (c *Conn) secure() *overTLS {
 	o, _ := c.Conn.(*overTLS)
@@ -100,7 +111,6 @@ func (o *overTLS) decrypted() (*Chunk, error) {
 	n, err := o.Read(chunk.room[:])
 	o.wire.idle = false
 	if n > 0 {
-		// An error beside bytes comes again.
 		chunk.B = chunk.room[:n]
 		return chunk, nil
 	}
