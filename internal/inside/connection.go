@@ -30,7 +30,8 @@ type connection struct {
 	armed  time.Time     // the read deadline that is set, as far as we know: see arm
 	failed error         // of the last read
 
-	absence absence
+	absence   absence
+	idleSince time.Time // when an exchange that was left ended; zero: now
 }
 
 // errStopping is why nothing more is read during a shutdown.
@@ -101,8 +102,12 @@ func (c *connection) await() error {
 	if c.in != nil || c.ahead != nil {
 		return nil
 	}
-	now := time.Now()
-	for until := now.Add(c.patience()); ; now = time.Now() {
+	now, since := time.Now(), c.idleSince
+	if since.IsZero() {
+		since = now
+	}
+	c.idleSince = time.Time{}
+	for until := since.Add(c.patience()); ; now = time.Now() {
 		if err := c.arm(now, until); err != nil {
 			return err
 		}

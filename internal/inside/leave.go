@@ -27,9 +27,10 @@ type absence struct {
 
 	// turn is held by whoever writes the response, and to take an exchange back. It
 	// is taken before any other lock.
-	turn sync.Mutex
-	left *exchange     // guarded by turn
-	rest *codec.Buffer // of a response that the client did not take at once, or nil; guarded by turn
+	turn  sync.Mutex
+	left  *exchange     // guarded by turn
+	rest  *codec.Buffer // of a response that the client did not take at once, or nil; guarded by turn
+	ended time.Time     // when the latest response was written; guarded by turn
 }
 
 // leavable reports whether a reply whose one call was asked may be left to
@@ -77,7 +78,9 @@ func (c *connection) stayAway(said <-chan news, began time.Time) {
 	for now := began; c.ahead == nil; now = time.Now() {
 		until := now.Add(c.handler.pace.idle)
 		if after := c.handler.cfg.SSEAfter; after > 0 {
-			until = began.Add(after)
+			if soon := began.Add(after); soon.Before(until) {
+				until = soon
+			}
 		}
 		if c.arm(now, until) != nil || len(said) > 0 || !c.absence.gone.Load() {
 			return
@@ -97,6 +100,9 @@ func (c *connection) comeBack(x *exchange) (rest *codec.Buffer, taken bool) {
 	taken, rest = a.left == x, a.rest
 	a.left, a.rest = nil, nil
 	a.gone.Store(false)
+	if !taken {
+		c.idleSince = a.ended
+	}
 	return rest, taken
 }
 
@@ -156,6 +162,7 @@ func (r *reply) deliver(c *call) bool {
 	exited = true
 	container.Exit()
 	a.rest, written = x.dispatch()
+	a.ended = time.Now()
 	x.release()
 	if a.rest != nil {
 		_ = client.conn.SetReadDeadline(longAgo)

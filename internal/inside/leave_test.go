@@ -104,6 +104,26 @@ func TestAResponseThatIsNotTakenAtOnceComesWhole(t *testing.T) {
 	}
 }
 
+// TestAConnectionIsIdleFromItsAnswerOn has one closed that nobody uses after an
+// exchange that was left.
+func TestAConnectionIsIdleFromItsAnswerOn(t *testing.T) {
+	const idle = 200 * time.Millisecond
+	w := newWorld(t, func(o *options) { o.pace.idle = idle })
+	s, p := w.connect("c1"), w.provide("c1")
+	conn, b := s.waiting(p, callBody)
+	w.left("c1")
+	answered := time.Now()
+	p.result(b, `{"content":[]}`)
+	in := bufio.NewReader(conn)
+	w.readResponse(in, "POST").is(200, "")
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+		t.Errorf("got %q, %v", rest, err)
+	}
+	if took := time.Since(answered); took < idle {
+		t.Errorf("it was closed after %v", took)
+	}
+}
+
 // TestAPanicOfWhoDeliversEndsTheConnection breaks the clock under it: the client
 // must not wait for ever.
 func TestAPanicOfWhoDeliversEndsTheConnection(t *testing.T) {
