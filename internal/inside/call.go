@@ -128,10 +128,10 @@ func (c *call) tell(why ending) {
 func (c *call) Settle(s mux.Settlement) {
 	c.outcome = s.Outcome
 	defer func() { c.reply.news <- news{c, callSettled} }()
-	c.out, c.status = c.handler.rendered(c.asking, s)
 	if c.asking.kind == codec.ListTools && s.Outcome == mux.Answered && s.Answer.Tag == codec.TagResult {
 		c.reply.face.learn(c.asking.message.Params, s.Answer.Body)
 	}
+	c.out, c.status = c.handler.rendered(c.asking, s)
 }
 
 // abandon leaves the ask behind. It reports false if that is being settled at

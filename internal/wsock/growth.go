@@ -9,9 +9,9 @@ import (
 // grain is the unit in which room for a message grows, in bytes, and the least
 // that is worth reading without a detour through a read buffer.
 //
-// Invariant: the room for a message is at most twice what has arrived of it
-// plus two grains, or the pool's smallest buffer, whatever length was declared
-// (protocol W9).
+// Invariant: the memory that is allocated for a message is at most twice what has
+// arrived of it plus two grains, whatever length was declared (protocol W9). What
+// rests in the pool may be had at once: an earlier message has grown it.
 const grain = 4 << 10
 
 // arrived is how many bytes of the message under way are here.
@@ -25,13 +25,26 @@ func (in *incoming) arrived() int {
 // room sees to it that n bytes, which have arrived, can be added to the
 // message.
 func (in *incoming) room(n int) {
-	switch {
-	case in.message == nil:
-		in.message = codec.GetBuffer(n)
-	case cap(in.message.B)-len(in.message.B) < n:
-		in.message = enlarge(in.message, n)
+	have := in.arrived()
+	if in.message != nil && cap(in.message.B)-have >= n {
+		return
 	}
+	whole := have + int(min(in.left, farthest)) // as far as it is declared
+	bigger := codec.RestedFrame(whole)
+	if bigger == nil {
+		// A buffer is at most a quarter larger than what is asked for.
+		most := (2*have+2*grain)*4/5 - codec.FrameRoom
+		bigger = codec.GetFrame(max(have+n, min(whole, most)))
+	}
+	if in.message != nil {
+		bigger.B = append(bigger.B, in.message.B...)
+		in.message.Release()
+	}
+	in.message = bigger
 }
+
+// farthest keeps a sum of lengths from overflowing.
+const farthest = 1 << 40
 
 // spare is room in the message that the payload under way can be read straight
 // into; filled must be told how much was. It is nil when the payload is short,

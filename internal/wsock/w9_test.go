@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
+	"github.com/diverge-network/gateway/pkg/codec"
 )
 
 func TestW9_AMessageOverTheLimitIsClosedWith1009(t *testing.T) {
@@ -63,6 +64,33 @@ func TestW9_BuffersGrowAsBytesArrive(t *testing.T) {
 			t.Fatalf("%d bytes arrived, %d are held", arrived, held)
 		}
 	}
+}
+
+// What an earlier message has grown is had at once by the next of its size, and
+// read into without being moved.
+func TestW9_WhatRestsInThePoolIsUsedAtOnce(t *testing.T) {
+	const size = 5 << 20
+	frame := wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary}, size)
+	for range 100 { // a pool may lose what it is given
+		codec.GetFrame(size).Release()
+		in := incoming{client: true, within: noFragments}
+		in.next(append(frame[:len(frame):len(frame)], 1, 2, 3), 0)
+		at, room := &in.message.B[0], len(in.spare())
+		if room < size-3 {
+			in.release()
+			continue
+		}
+		for ev := evNone; ev != evMessage; {
+			ev = in.filled(min(len(in.spare()), 64<<10))
+		}
+		b := in.takeMessage()
+		if len(b.B) != size || &b.B[0] != at {
+			t.Errorf("the message has %d bytes, and was moved: %v", len(b.B), &b.B[0] != at)
+		}
+		b.Release()
+		return
+	}
+	t.Error("no message was read in one piece")
 }
 
 func TestW9_WithoutALimitLongMessagesArrive(t *testing.T) {
