@@ -14,37 +14,99 @@ import (
 // rests in the pool may be had at once: an earlier message has grown it.
 const grain = 4 << 10
 
-// arrived is how many bytes of the message under way are here.
-func (in *incoming) arrived() int {
-	if in.message == nil {
-		return 0
-	}
-	return len(in.message.B)
+// parts are what has arrived of a message before there may be room for all of it:
+// then it moves there, once.
+type parts struct {
+	full []*codec.Buffer
+	size int // bytes in them
 }
 
-// room sees to it that n bytes, which have arrived, can be added to the
-// message.
-func (in *incoming) room(n int) {
+// arrived is how many bytes of the message under way are here.
+func (in *incoming) arrived() (n int) {
+	if in.message != nil {
+		n = len(in.message.B)
+	}
+	if in.parts != nil {
+		n += in.parts.size
+	}
+	return n
+}
+
+// room sees to it that more can be added to the message, and returns how much of
+// the n bytes that have arrived, or are about to.
+func (in *incoming) room(n int) int {
+	if in.message == nil || cap(in.message.B) == len(in.message.B) {
+		in.enlarge()
+	}
+	return min(n, cap(in.message.B)-len(in.message.B))
+}
+
+func (in *incoming) enlarge() {
 	have := in.arrived()
-	if in.message != nil && cap(in.message.B)-have >= n {
+	whole := have + int(min(in.left, farthest)) // as far as it is declared
+	if all := codec.RestedFrame(whole); all != nil {
+		in.join(all)
 		return
 	}
-	whole := have + int(min(in.left, farthest)) // as far as it is declared
-	bigger := codec.RestedFrame(whole)
-	if bigger == nil {
-		// A buffer is at most a quarter larger than what is asked for.
-		most := (2*have+2*grain)*4/5 - codec.FrameRoom
-		bigger = codec.GetFrame(max(have+n, min(whole, most)))
+	// A buffer is at most a quarter larger than what is asked for.
+	enough := (whole+codec.FrameRoom)*5/8 - grain
+	switch {
+	case have >= enough:
+		in.join(codec.GetFrame(whole))
+	case in.message == nil:
+		in.message = codec.GetFrame(grain)
+	default:
+		if in.parts == nil {
+			in.parts = new(parts)
+		}
+		in.parts.full = append(in.parts.full, in.message)
+		in.parts.size = have
+		in.message = codec.GetBuffer(min(have*4/5, enough-have))
 	}
-	if in.message != nil {
-		bigger.B = append(bigger.B, in.message.B...)
-		in.message.Release()
-	}
-	in.message = bigger
 }
 
 // farthest keeps a sum of lengths from overflowing.
 const farthest = 1 << 40
+
+// join moves what has arrived of the message to all, where the rest goes too.
+func (in *incoming) join(all *codec.Buffer) {
+	if in.parts != nil {
+		for _, part := range in.parts.full {
+			all.B = append(all.B, part.B...)
+			part.Release()
+		}
+		in.parts = nil
+	}
+	if in.message != nil {
+		all.B = append(all.B, in.message.B...)
+		in.message.Release()
+	}
+	in.message = all
+}
+
+// takeMessage hands over the message that evMessage announced.
+func (in *incoming) takeMessage() *codec.Buffer {
+	if in.parts != nil { // it was declared in fragments
+		in.join(codec.GetFrame(in.arrived()))
+	}
+	b := in.message
+	in.message = nil
+	return b
+}
+
+// drop gives up the message under way.
+func (in *incoming) drop() {
+	if in.parts != nil {
+		for _, part := range in.parts.full {
+			part.Release()
+		}
+		in.parts = nil
+	}
+	if in.message != nil {
+		in.message.Release()
+		in.message = nil
+	}
+}
 
 // spare is room in the message that the payload under way can be read straight
 // into; filled must be told how much was. It is nil when the payload is short,
@@ -53,9 +115,9 @@ func (in *incoming) spare() []byte {
 	if !in.payload || in.left < grain || in.kind() != ws.OpBinary {
 		return nil
 	}
-	in.room(grain)
+	n := in.room(int(min(in.left, farthest)))
 	b := in.message.B
-	return b[len(b):min(int64(cap(b)), int64(len(b))+in.left)]
+	return b[len(b) : len(b)+n]
 }
 
 // filled takes n bytes that were read into spare.
@@ -68,13 +130,4 @@ func (in *incoming) filled(n int) event {
 func (in *incoming) added(n int) event {
 	in.unmask(in.message.B[len(in.message.B)-n:])
 	return in.advance(n)
-}
-
-// enlarge moves b's bytes to a buffer with room for n more, at least twice the
-// size.
-func enlarge(b *codec.Buffer, n int) *codec.Buffer {
-	bigger := codec.GetBuffer(max(len(b.B)+n, 2*cap(b.B)))
-	bigger.B = append(bigger.B, b.B...)
-	b.Release()
-	return bigger
 }

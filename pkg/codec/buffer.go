@@ -9,12 +9,14 @@ import (
 // Buffers come in classes from smallest to largest bytes, four to each doubling,
 // so that a large one is at most a quarter larger than it has to be. What has
 // grown beyond largest is not kept, so that a few huge messages cannot pin their
-// memory; the rest is the collector's to drop, as of any sync.Pool.
+// memory; the rest is dropped when two collections have found it unused.
 const (
 	smallest = 1 << 10
+	shelved  = 64 << 10 // from here on shelves keep them, and pools below
 	largest  = 16 << 20
 
 	smallestClass = 35 // class(smallest)
+	shelvedClass  = 59 // class(shelved)
 	largestClass  = 91 // class(largest)
 )
 
@@ -30,8 +32,12 @@ func classSize(class int) int {
 	return (class - shift<<2 + 1) << shift
 }
 
-// pools[i] holds buffers of a capacity of at least classSize(smallestClass+i).
-var pools [largestClass - smallestClass + 1]sync.Pool
+// pools[i] holds buffers of a capacity of at least classSize(smallestClass+i), and
+// shelves[i] of at least classSize(shelvedClass+i).
+var (
+	pools   [shelvedClass - smallestClass]sync.Pool
+	shelves [largestClass - shelvedClass + 1]shelf
+)
 
 // Buffer is a byte slice on loan from a pool. Its holder appends to B, hands
 // the Buffer on or Releases it. It is not safe for concurrent use, except for
@@ -60,8 +66,13 @@ func GetBuffer(n int) *Buffer {
 }
 
 func rested(class int) *Buffer {
-	b, ok := pools[class-smallestClass].Get().(*Buffer)
-	if !ok {
+	var b *Buffer
+	if class >= shelvedClass {
+		b = shelves[class-shelvedClass].get()
+	} else {
+		b, _ = pools[class-smallestClass].Get().(*Buffer)
+	}
+	if b == nil {
 		return nil
 	}
 	b.holders.Store(0)
@@ -124,7 +135,11 @@ func (b *Buffer) Release() {
 		b.whole = nil
 		return
 	}
-	pools[class(size+1)-1-smallestClass].Put(b)
+	if class := class(size+1) - 1; class >= shelvedClass {
+		shelves[class-shelvedClass].put(b)
+	} else {
+		pools[class-smallestClass].Put(b)
+	}
 }
 
 // front is how many bytes there are before B.

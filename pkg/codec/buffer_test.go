@@ -23,7 +23,7 @@ func TestBufferHasTheCapacityAskedFor(t *testing.T) {
 }
 
 func TestClassesAreFourToADoubling(t *testing.T) {
-	if class(smallest) != smallestClass || class(largest) != largestClass {
+	if class(smallest) != smallestClass || class(shelved) != shelvedClass || class(largest) != largestClass {
 		t.Errorf("the outermost classes are %d and %d", class(smallest), class(largest))
 	}
 	for c := smallestClass; c <= largestClass; c++ {
