@@ -44,13 +44,8 @@ var longest atomic.Int64
 
 // held is how much memory there is for the message.
 func (in *incoming) held() (n int) {
-	if in.message != nil {
-		n = cap(in.message.B)
-	}
-	if in.parts != nil {
-		for _, part := range in.parts.full {
-			n += cap(part.B)
-		}
+	for part := in.message; part != nil; part = part.Before {
+		n += cap(part.B)
 	}
 	return n
 }

@@ -14,20 +14,10 @@ import (
 // rests in the pool may be had at once: an earlier message has grown it.
 const grain = 4 << 10
 
-// parts are what has arrived of a message before there may be room for all of it:
-// then it moves there, once.
-type parts struct {
-	full []*codec.Buffer
-	size int // bytes in them
-}
-
 // arrived is how many bytes of the message under way are here.
 func (in *incoming) arrived() (n int) {
-	if in.message != nil {
-		n = len(in.message.B)
-	}
-	if in.parts != nil {
-		n += in.parts.size
+	for part := in.message; part != nil; part = part.Before {
+		n += len(part.B)
 	}
 	return n
 }
@@ -55,13 +45,9 @@ func (in *incoming) enlarge() {
 		in.join(codec.GetFrame(whole))
 	case in.message == nil:
 		in.message = codec.GetFrame(grain)
-	default:
-		if in.parts == nil {
-			in.parts = new(parts)
-		}
-		in.parts.full = append(in.parts.full, in.message)
-		in.parts.size = have
-		in.message = codec.GetBuffer(min(have*4/5, enough-have))
+	default: // too early: a part
+		part := codec.GetBuffer(min(have*4/5, enough-have))
+		part.Before, in.message = in.message, part
 	}
 }
 
@@ -70,23 +56,20 @@ const farthest = 1 << 40
 
 // join moves what has arrived of the message to all, where the rest goes too.
 func (in *incoming) join(all *codec.Buffer) {
-	if in.parts != nil {
-		for _, part := range in.parts.full {
-			all.B = append(all.B, part.B...)
-			part.Release()
-		}
-		in.parts = nil
-	}
-	if in.message != nil {
-		all.B = append(all.B, in.message.B...)
-		in.message.Release()
+	n := in.arrived()
+	all.B = all.B[:n]
+	for part := in.message; part != nil; {
+		n -= copy(all.B[n-len(part.B):], part.B)
+		before := part.Before
+		part.Release()
+		part = before
 	}
 	in.message = all
 }
 
 // takeMessage hands over the message that evMessage announced.
 func (in *incoming) takeMessage() *codec.Buffer {
-	if in.parts != nil { // it was declared in fragments
+	if in.message.Before != nil {
 		in.join(codec.GetFrame(in.arrived()))
 	}
 	b := in.message
@@ -96,15 +79,10 @@ func (in *incoming) takeMessage() *codec.Buffer {
 
 // drop gives up the message under way.
 func (in *incoming) drop() {
-	if in.parts != nil {
-		for _, part := range in.parts.full {
-			part.Release()
-		}
-		in.parts = nil
-	}
-	if in.message != nil {
+	for in.message != nil {
+		before := in.message.Before
 		in.message.Release()
-		in.message = nil
+		in.message = before
 	}
 }
 

@@ -22,8 +22,7 @@ const (
 // between them. It is not safe for concurrent use. Between messages it holds
 // no buffer.
 type incoming struct {
-	message *codec.Buffer // the binary message so far, or its last part; nil before its first frame
-	parts   *parts        // what is before that; nil mostly
+	message *codec.Buffer // the binary message so far, in parts mostly if it is long; nil before its first frame
 	control *codec.Buffer // the control payload so far, when it came in pieces
 	left    int64         // bytes of the frame's payload still to come
 	head    header        // of the frame under way

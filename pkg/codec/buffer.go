@@ -45,6 +45,9 @@ var (
 type Buffer struct {
 	B []byte
 
+	// Before is its holder's: what comes before B, where that is in parts.
+	Before *Buffer
+
 	whole   []byte       // all the memory there is; B may begin behind its beginning, or have outgrown it
 	holders atomic.Int32 // but the first; -1 once it is in the pool
 }
@@ -131,7 +134,7 @@ func (b *Buffer) Release() {
 		b.whole = b.B
 	}
 	size := cap(b.whole)
-	if b.B = nil; size < smallest || size > largest {
+	if b.B, b.Before = nil, nil; size < smallest || size > largest {
 		b.whole = nil
 		return
 	}

@@ -236,14 +236,3 @@ func spaceEnd(b []byte, i int) int {
 	}
 	return i
 }
-
-// shortEnd reads a string, or returns 0 if that needs stringEnd: short plain ones do not. It is inlined.
-func shortEnd(b []byte, i int) int {
-	if i+8 > len(b) {
-		return 0
-	}
-	if i += bits.TrailingZeros64(special(binary.LittleEndian.Uint64(b[i:]))) / 8; i < len(b) && b[i] == '"' {
-		return i + 1
-	}
-	return 0
-}

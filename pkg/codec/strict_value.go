@@ -155,29 +155,3 @@ done:
 	}
 	return i, bad
 }
-
-// nameEnd reads a name and the colon behind it, with the space before both.
-func nameEnd(b []byte, i int) (end int, bad fault) {
-	if i < len(b) && b[i] <= ' ' {
-		i = spaceEnd(b, i)
-	}
-	switch {
-	case i >= len(b):
-		return i, faultEnd
-	case b[i] != '"':
-		return i, faultName
-	}
-	if i, bad = stringEnd(b, i+1); bad != 0 {
-		return i, bad
-	}
-	if i < len(b) && b[i] <= ' ' {
-		i = spaceEnd(b, i)
-	}
-	switch {
-	case i >= len(b):
-		return i, faultEnd
-	case b[i] != ':':
-		return i, faultColon
-	}
-	return i + 1, 0
-}
