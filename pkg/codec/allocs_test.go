@@ -30,6 +30,7 @@ var operations = []struct {
 	{"KindOfMethod", 0, func([]byte) bool { _, ok := KindOfMethod(sampleMethod); return ok }},
 	{"Payload", 0, func([]byte) bool { _, err := CallTool.Payload(sampleParams); return err == nil }},
 	{"CheckJSON", len(sampleResult), func([]byte) bool { return CheckJSON(sampleResult) == nil }},
+	{"CheckJSON/deep", len(sampleDeep), func([]byte) bool { return CheckJSON(sampleDeep) == nil }},
 	{"DecodeAnswer/result", len(sampleResult), func([]byte) bool { _, err := DecodeAnswer(CallTool, sampleResultFrame); return err == nil }},
 	{"DecodeAnswer/error", len(sampleError), func([]byte) bool { _, err := DecodeAnswer(CallTool, sampleErrorFrame); return err == nil }},
 	{"DecodeNotification", len(sampleNotification), func([]byte) bool { _, _, err := DecodeNotification(sampleNotificationFrame); return err == nil }},
@@ -114,6 +115,7 @@ func respondsOnce(result []byte, k Kind, modern bool) bool {
 }
 
 var (
+	sampleDeep              = []byte(nested(maxDepth, "[", "", "]"))
 	sampleAsk               = AppendAsk(nil, 258, CallTool, sampleParams)
 	samplePath              = []byte("/mcp/call-tool/4294967295")
 	sampleMethod            = []byte("resources/read")

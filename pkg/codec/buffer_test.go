@@ -3,7 +3,9 @@ package codec
 import (
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+	"time"
 )
 
 var _ io.Writer = (*Buffer)(nil)
@@ -107,6 +109,33 @@ func TestARestedFrameIsOneThatWasReleased(t *testing.T) {
 		}
 	}
 	t.Error("there is none")
+}
+
+func TestWhatIsLargeAndUnusedIsDroppedByCollections(t *testing.T) {
+	const n = 5 << 20
+	for RestedFrame(n) != nil { // of other tests
+	}
+	GetFrame(n).Release()
+	b := RestedFrame(n)
+	if b == nil {
+		t.Fatal("it is not kept")
+	}
+	b.Release()
+	dropped := func() bool {
+		s := &shelves[class(n+FrameRoom)-shelvedClass]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.young)+len(s.old) == 0
+	}
+	for late := time.After(20 * time.Second); !dropped(); {
+		runtime.GC()
+		select {
+		case <-late:
+			t.Fatal("it is kept for ever")
+		default:
+			runtime.Gosched()
+		}
+	}
 }
 
 func TestABufferIsGivenBackByTheLastHolder(t *testing.T) {
