@@ -44,11 +44,11 @@ func TestW9_AMessageOverTheLimitIsClosedWith1009(t *testing.T) {
 	})
 }
 
-// Declared as long as can be, or as long as it is: what is held follows what has
+// Declared as long as it is, or as long as can be: what is held follows what has
 // come.
 func TestW9_BuffersGrowAsBytesArrive(t *testing.T) {
 	const size = 3 << 20
-	for _, declared := range []uint64{1<<63 - 1, size} {
+	for _, declared := range []uint64{size, 1<<63 - 1} {
 		for codec.RestedFrame(size) != nil { // of other tests
 		}
 		in := incoming{client: true, within: noFragments}

@@ -64,14 +64,16 @@ found:
 	switch c := b[i]; {
 	case c == '"':
 		return i + 1, 0
-	case c == '\\':
-		if i, bad = escapesEnd(b, i); bad != 0 {
-			return i, bad
-		}
+	case c == '\\' && i+1 < len(b) && escaping[b[i+1]]:
+		i += 2
 		for n := i + 8; i < len(b) && i < n; i++ {
 			if !plain[b[i]] {
 				goto found
 			}
+		}
+	case c == '\\':
+		if i, bad = escapeEnd(b, i); bad != 0 {
+			return i, bad
 		}
 	case c >= utf8.RuneSelf:
 		if i, bad = runesEnd(b, i); bad != 0 {
@@ -104,30 +106,23 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// escapesEnd reads the escapes from b[i] on, which is a backslash.
-func escapesEnd(b []byte, i int) (end int, bad fault) {
-	for i < len(b) && b[i] == '\\' {
-		if i+1 == len(b) {
-			return len(b), faultEnd
+// escapeEnd reads an escape that is none of escaping; its backslash is b[i].
+func escapeEnd(b []byte, i int) (end int, bad fault) {
+	switch {
+	case i+1 == len(b):
+		return len(b), faultEnd
+	case b[i+1] != 'u':
+		return i + 1, faultEscape
+	}
+	for at := i + 2; at < i+6; at++ {
+		if at >= len(b) {
+			return at, faultEnd
 		}
-		switch c := b[i+1]; {
-		case escaping[c]:
-			i += 2
-		case c != 'u':
-			return i + 1, faultEscape
-		default:
-			for at := i + 2; at < i+6; at++ {
-				if at >= len(b) {
-					return at, faultEnd
-				}
-				if c := b[at]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-					return at, faultEscape
-				}
-			}
-			i += 6
+		if c := b[at]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return at, faultEscape
 		}
 	}
-	return i, 0
+	return i + 6, 0
 }
 
 // escaping has what stands behind a backslash for itself alone.

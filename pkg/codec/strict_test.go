@@ -25,8 +25,8 @@ var inStrings = []string{
 // is where in one something is, and how much is behind it.
 func TestD2_StringsAgreeWithJsontextAtEveryPlace(t *testing.T) {
 	for _, s := range inStrings {
-		for before := range 45 {
-			for _, behind := range []int{0, 1, 2, 7, 8, 9, 40} {
+		for before := range 42 {
+			for _, behind := range []int{0, 1, 8, 40} {
 				b := []byte(`"` + strings.Repeat("a", before) + s + strings.Repeat("b", behind))
 				checkAgrees(t, b)
 				checkAgrees(t, append(b, '"'))
