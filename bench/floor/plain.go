@@ -75,7 +75,7 @@ func (f *Floors) serve(nc net.Conn) (kept bool) {
 	case path == LastPath:
 		takeAnswer(nc, false, lastReply)
 	case path == CheckedPath:
-		takeAnswer(nc, true, reply)
+		takeAnswer(nc, true, lastReply)
 	case strings.HasPrefix(path, FramesPath):
 		writeFrames(nc, sizeBehind(path, FramesPath))
 	case path == TriggerPath:

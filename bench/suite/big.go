@@ -66,7 +66,7 @@ func (b *Big) contest(p Plan, program string) error {
 	postFast := s.crew(newPosts(f.Post, path, "", bigCallers, false))
 	postPlain := s.crew(newPosts(f.Plain, path, "", bigCallers, false))
 	upgradeFast := s.crew(newUpgrades(f.Post, floor.AnswerPath, result, bigCallers))
-	upgradePlain := s.crew(newUpgrades(f.Plain, floor.AnswerPath, result, bigCallers))
+	upgradePlain := s.crew(newUpgrades(f.Plain, floor.LastPath, result, bigCallers))
 	upgradeChecked := s.crew(newUpgrades(f.Plain, floor.CheckedPath, result, bigCallers))
 	if s.err != nil {
 		return s.err

@@ -34,7 +34,10 @@ func (p *prompt) Flush() {
 		return
 	}
 	path.Arrived()
-	path.Closed(p.frame)
+	b := codec.GetFrame(len(p.frame)) // as a socket reads it
+	b.B = append(b.B, p.frame...)
+	path.ClosedWith(b)
+	b.Release()
 }
 
 func (p *prompt) Probe()         {}

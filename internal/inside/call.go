@@ -138,10 +138,10 @@ func (c *call) Settle(s mux.Settlement) {
 			client.callBack()
 		}
 	}()
-	c.out, c.status = c.handler.rendered(c.asking, s)
 	if c.asking.kind == codec.ListTools && s.Outcome == mux.Answered && s.Answer.Tag == codec.TagResult {
 		c.reply.face.learn(c.asking.message.Params, s.Answer.Body)
 	}
+	c.out, c.status = c.handler.rendered(c.asking, s)
 	delivered = c.reply.deliver(c)
 }
 

@@ -90,7 +90,10 @@ func (p *provider) answer(a heard, frame []byte) {
 	p.t.Helper()
 	path := p.open(a, nil)
 	path.Arrived()
-	path.Closed(frame)
+	b := codec.GetFrame(len(frame)) // as a socket reads it
+	defer b.Release()
+	b.B = append(b.B, frame...)
+	path.ClosedWith(b)
 }
 
 func (p *provider) result(a heard, result string) {

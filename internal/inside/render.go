@@ -23,36 +23,23 @@ func (h *Handler) rendered(a *asking, s mux.Settlement) (out *codec.Buffer, stat
 	case s.Answer.Tag == codec.TagError:
 		return modernError(id, s.Answer.Body)
 	}
-	return h.renderedResult(a, s.Answer.Body), fasthttp.StatusOK
+	return h.renderedResult(a, &s), fasthttp.StatusOK
 }
 
-func (h *Handler) renderedResult(a *asking, result []byte) *codec.Buffer {
-	out := codec.GetBuffer(envelope + len(a.message.ID) + len(result) + h.room(a.era))
-	// The response without its result, up to where that goes.
-	out.B = codec.AppendResponse(out.B, a.message.ID, nil)
-	out.B = out.B[:len(out.B)-len("}")]
+// renderedResult is made in the frame that the answer came in, where that can be:
+// the answer is not good any more then.
+func (h *Handler) renderedResult(a *asking, s *mux.Settlement) (out *codec.Buffer) {
 	var err error
 	if a.era == modern {
-		out.B, err = codec.AppendModernResult(out.B, result, a.kind, h.ours.serverInfo)
+		out, err = codec.ModernResponse(s.Frame, s.Answer, a.message.ID, a.kind, h.ours.serverInfo)
 	} else {
-		out.B, err = codec.AppendLegacyResult(out.B, result, a.kind)
+		out, err = codec.LegacyResponse(s.Frame, s.Answer, a.message.ID, a.kind)
 	}
 	if err != nil {
-		out.Release()
 		fault := unrendered(err)
 		return errorResponse(a.message.ID, fault.Append(nil))
 	}
-	out.B = append(out.B, '}')
 	return out
-}
-
-// room is what an era's results may have more than the far side's.
-func (h *Handler) room(e era) int {
-	const members = `"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"":},` + codec.MetaServerInfo
-	if e == legacy {
-		return 0
-	}
-	return len(members) + len(h.ours.serverInfo)
 }
 
 // unrendered is the error of a result that cannot be given to its client.

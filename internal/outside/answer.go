@@ -120,16 +120,14 @@ func (s *answer) Message(b *codec.Buffer) *wsock.Violation {
 // Ended implements wsock.Handler.
 func (s *answer) Ended(e wsock.Ending) {
 	defer s.handler.ended(&s.member, s.path.Kind().Name(), s.path.Container().ID(), e)
-	var message []byte
 	if s.first != nil {
 		defer s.first.Release()
-		message = s.first.B
 	}
 	switch {
 	case e.TooBig:
 		s.path.TooBig(s.handler.sockets.MaxMessage)
 	case e.Clean:
-		s.closed(message)
+		s.closed()
 	default:
 		s.path.Broke()
 	}
@@ -137,14 +135,18 @@ func (s *answer) Ended(e wsock.Ending) {
 
 // closed reports a clean end. A panic on the way to the caller makes it an
 // abrupt one, for otherwise the caller might never be told.
-func (s *answer) closed(message []byte) {
+func (s *answer) closed() {
 	told := false
 	defer func() {
 		if !told {
 			s.path.Broke()
 		}
 	}()
-	s.path.Closed(message)
+	if s.first != nil {
+		s.path.ClosedWith(s.first)
+	} else {
+		s.path.Closed(nil)
+	}
 	told = true
 }
 

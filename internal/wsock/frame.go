@@ -16,7 +16,7 @@ func appendFrame(b *codec.Buffer, client bool, op ws.OpCode, head, body []byte) 
 	case b == nil:
 		b = codec.GetBuffer(room)
 	case cap(b.B)-len(b.B) < room:
-		b = enlarge(b, room)
+		b = enlarged(b, room)
 	}
 	b.B = appendHeader(b.B, op, client, n)
 	var key [4]byte
@@ -30,4 +30,13 @@ func appendFrame(b *codec.Buffer, client bool, op ws.OpCode, head, body []byte) 
 		ws.Cipher(b.B[at:], key, 0)
 	}
 	return b
+}
+
+// enlarged moves b's bytes to a buffer with room for n more, at least twice the
+// size.
+func enlarged(b *codec.Buffer, n int) *codec.Buffer {
+	bigger := codec.GetBuffer(max(len(b.B)+n, 2*cap(b.B)))
+	bigger.B = append(bigger.B, b.B...)
+	b.Release()
+	return bigger
 }

@@ -5,27 +5,80 @@ import "github.com/diverge-network/gateway/pkg/codec"
 // grain is the unit in which room for a message grows, in bytes, and the least
 // that is worth reading without a detour through a read buffer.
 //
-// Invariant: the room for a message is at most twice what has arrived of it
-// plus two grains, or the pool's smallest buffer, whatever length was declared
-// (protocol W9).
+// Invariant: the memory that is allocated for a message is at most twice what has
+// arrived of it plus two grains, whatever length was declared (protocol W9). What
+// rests in the pool may be had at once: an earlier message has grown it.
 const grain = 4 << 10
 
 // arrived is how many bytes of the message under way are here.
-func (in *incoming) arrived() int {
-	if in.message == nil {
-		return 0
+func (in *incoming) arrived() (n int) {
+	for part := in.message; part != nil; part = part.Before {
+		n += len(part.B)
 	}
-	return len(in.message.B)
+	return n
 }
 
-// room sees to it that n bytes, which have arrived, can be added to the
-// message.
-func (in *incoming) room(n int) {
+// room sees to it that more can be added to the message, and returns how much of
+// the n bytes that have arrived, or are about to.
+func (in *incoming) room(n int) int {
+	if in.message == nil || cap(in.message.B) == len(in.message.B) {
+		in.enlarge()
+	}
+	return min(n, cap(in.message.B)-len(in.message.B))
+}
+
+func (in *incoming) enlarge() {
+	have := in.arrived()
+	whole := have + int(min(in.left, farthest)) // as far as it is declared
+	if all := codec.RestedFrame(whole); all != nil {
+		in.join(all)
+		return
+	}
+	// A buffer is at most a quarter larger than what is asked for.
+	enough := (whole+codec.FrameRoom)*5/8 - grain
 	switch {
+	case have >= enough:
+		in.join(codec.GetFrame(whole))
 	case in.message == nil:
-		in.message = codec.GetBuffer(n)
-	case cap(in.message.B)-len(in.message.B) < n:
-		in.message = enlarge(in.message, n)
+		in.message = codec.GetFrame(grain)
+	default: // too early: a part
+		part := codec.GetBuffer(min(have*4/5, enough-have))
+		part.Before, in.message = in.message, part
+	}
+}
+
+// farthest keeps a sum of lengths from overflowing.
+const farthest = 1 << 40
+
+// join moves what has arrived of the message to all, where the rest goes too.
+func (in *incoming) join(all *codec.Buffer) {
+	n := in.arrived()
+	all.B = all.B[:n]
+	for part := in.message; part != nil; {
+		n -= copy(all.B[n-len(part.B):], part.B)
+		before := part.Before
+		part.Release()
+		part = before
+	}
+	in.message = all
+}
+
+// takeMessage hands over the message that evMessage announced.
+func (in *incoming) takeMessage() *codec.Buffer {
+	if in.message.Before != nil {
+		in.join(codec.GetFrame(in.arrived()))
+	}
+	b := in.message
+	in.message = nil
+	return b
+}
+
+// drop gives up the message under way.
+func (in *incoming) drop() {
+	for in.message != nil {
+		before := in.message.Before
+		in.message.Release()
+		in.message = before
 	}
 }
 
@@ -36,9 +89,9 @@ func (in *incoming) spare() []byte {
 	if !in.payload || in.left < grain || !in.holds() {
 		return nil
 	}
-	in.room(grain)
+	n := in.room(int(min(in.left, farthest)))
 	b := in.message.B
-	return b[len(b):min(int64(cap(b)), int64(len(b))+in.left)]
+	return b[len(b) : len(b)+n]
 }
 
 // filled takes n bytes that were read into spare.
@@ -51,13 +104,4 @@ func (in *incoming) filled(n int) event {
 func (in *incoming) added(n int) event {
 	in.unmask(in.message.B[len(in.message.B)-n:])
 	return in.advance(n)
-}
-
-// enlarge moves b's bytes to a buffer with room for n more, at least twice the
-// size.
-func enlarge(b *codec.Buffer, n int) *codec.Buffer {
-	bigger := codec.GetBuffer(max(len(b.B)+n, 2*cap(b.B)))
-	bigger.B = append(bigger.B, b.B...)
-	b.Release()
-	return bigger
 }

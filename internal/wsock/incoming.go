@@ -23,7 +23,7 @@ const (
 // frames come out between them. It is not safe for concurrent use. Between
 // messages it holds no buffer.
 type incoming struct {
-	message *codec.Buffer // the message so far; nil before its first frame
+	message *codec.Buffer // the message that is held so far, in parts mostly if it is long; nil before its first frame
 	control *codec.Buffer // the control payload so far, when it came in pieces
 	left    int64         // bytes of the frame's payload still to come
 	head    header        // of the frame under way
@@ -46,19 +46,17 @@ func (in *incoming) next(p []byte, limit int) (rest, body []byte, ev event, bad 
 		}
 	}
 	n := int(min(in.left, int64(len(p))))
-	chunk := p[:n]
-	p = p[n:]
 	switch {
 	case in.head.op().IsControl():
-		body, ev = in.takeControl(chunk)
+		body, ev = in.takeControl(p[:n])
 	case in.holds():
-		in.room(n)
-		in.message.B = append(in.message.B, chunk...)
+		n = in.room(n)
+		in.message.B = append(in.message.B, p[:n]...)
 		ev = in.added(n)
 	default:
 		ev = in.advance(n)
 	}
-	return p, body, ev, nil
+	return p[n:], body, ev, nil
 }
 
 // header takes what p has of a header, and judges it as early as it can.
@@ -179,13 +177,6 @@ func (in *incoming) pending() bool {
 	return in.head.have > 0 && (!in.payload || in.head.op().IsControl())
 }
 
-// takeMessage hands over the message that evMessage announced.
-func (in *incoming) takeMessage() *codec.Buffer {
-	b := in.message
-	in.message = nil
-	return b
-}
-
 // rest gives back what the last step lent.
 func (in *incoming) rest() {
 	if in.control != nil && !in.payload {
@@ -199,8 +190,5 @@ func (in *incoming) release() {
 	in.payload = false
 	in.head.have = 0
 	in.rest()
-	if in.message != nil {
-		in.message.Release()
-		in.message = nil
-	}
+	in.drop()
 }

@@ -1,9 +1,12 @@
 package wsock
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
+	"github.com/diverge-network/gateway/pkg/codec"
 )
 
 func TestW9_AMessageOverTheLimitIsClosedWith1009(t *testing.T) {
@@ -41,28 +44,67 @@ func TestW9_AMessageOverTheLimitIsClosedWith1009(t *testing.T) {
 	})
 }
 
-// Declared as long as can be: what is held follows what has come.
+// Declared as long as it is, or as long as can be: what is held follows what has
+// come.
 func TestW9_BuffersGrowAsBytesArrive(t *testing.T) {
-	in := incoming{client: true}
-	defer in.release()
-	header := wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary}, 1<<63-1)
-	if _, _, _, bad := in.next(header, 0); bad != nil {
-		t.Fatal(bad)
-	}
-	chunk := make([]byte, 4096)
-	for arrived := 0; arrived < 1<<20; {
-		if arrived%2 == 0 {
-			in.next(chunk[:4095], 0)
-			arrived += 4095
-		} else {
-			n := min(len(in.spare()), 1000)
-			in.filled(n)
-			arrived += n
+	const size = 3 << 20
+	for _, declared := range []uint64{size, 1<<63 - 1} {
+		for codec.RestedFrame(size) != nil { // of other tests
 		}
-		if held := cap(in.message.B); held > 2*arrived+2*grain {
-			t.Fatalf("%d bytes arrived, %d are held", arrived, held)
+		in := incoming{client: true, within: noFragments}
+		header := wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary}, declared)
+		if _, _, _, bad := in.next(header, 0); bad != nil {
+			t.Fatal(bad)
 		}
+		r := rand.New(rand.NewPCG(1, 2))
+		whole := pattern(size)
+		for arrived := 0; arrived < size; {
+			if arrived < 4<<10 || r.IntN(2) == 0 {
+				_, _, _, bad := in.next(bytes.Clone(whole[arrived:min(size, arrived+r.IntN(4<<10)+1)]), 0)
+				if bad != nil {
+					t.Fatal(bad)
+				}
+				arrived = in.arrived()
+			} else if spare := in.spare(); spare != nil {
+				in.filled(copy(spare[:1+r.IntN(len(spare))], whole[arrived:]))
+				arrived = in.arrived()
+			}
+			if held := in.held(); held > 2*arrived+2*grain {
+				t.Fatalf("%d bytes arrived, %d are held", arrived, held)
+			}
+		}
+		b := in.takeMessage()
+		same(t, b.B, whole)
+		b.Release()
+		in.release()
 	}
+}
+
+// What an earlier message has grown is had at once by the next of its size, and
+// read into without being moved.
+func TestW9_WhatRestsInThePoolIsUsedAtOnce(t *testing.T) {
+	const size = 5 << 20
+	frame := wstest.AppendHeader(nil, wstest.Frame{Fin: true, Op: wstest.OpBinary}, size)
+	for range 100 { // a pool may lose what it is given
+		codec.GetFrame(size).Release()
+		in := incoming{client: true, within: noFragments}
+		in.next(append(frame[:len(frame):len(frame)], 1, 2, 3), 0)
+		at, room := &in.message.B[0], len(in.spare())
+		if room < size-3 {
+			in.release()
+			continue
+		}
+		for ev := evNone; ev != evMessage; {
+			ev = in.filled(min(len(in.spare()), 64<<10))
+		}
+		b := in.takeMessage()
+		if len(b.B) != size || &b.B[0] != at {
+			t.Errorf("the message has %d bytes, and was moved: %v", len(b.B), &b.B[0] != at)
+		}
+		b.Release()
+		return
+	}
+	t.Error("no message was read in one piece")
 }
 
 func TestW9_WithoutALimitLongMessagesArrive(t *testing.T) {

@@ -30,6 +30,7 @@ var operations = []struct {
 	{"KindOfMethod", 0, func([]byte) bool { _, ok := KindOfMethod(sampleMethod); return ok }},
 	{"Payload", 0, func([]byte) bool { _, err := CallTool.Payload(sampleParams); return err == nil }},
 	{"CheckJSON", len(sampleResult), func([]byte) bool { return CheckJSON(sampleResult) == nil }},
+	{"CheckJSON/deep", len(sampleDeep), func([]byte) bool { return CheckJSON(sampleDeep) == nil }},
 	{"DecodeAnswer/result", len(sampleResult), func([]byte) bool { _, err := DecodeAnswer(CallTool, sampleResultFrame); return err == nil }},
 	{"DecodeAnswer/error", len(sampleError), func([]byte) bool { _, err := DecodeAnswer(CallTool, sampleErrorFrame); return err == nil }},
 	{"DecodeNotification", len(sampleNotification), func([]byte) bool { _, _, err := DecodeNotification(sampleNotificationFrame); return err == nil }},
@@ -62,25 +63,12 @@ var operations = []struct {
 		_, err := AppendParams(dst, sampleMessage.Params, nil, MetaEdit{Add: sampleAdd})
 		return err == nil
 	}},
-	{"ParseResult", len(sampleResult), func([]byte) bool { r, err := ParseResult(sampleResult); return err == nil && r.Complete }},
-	{"AppendModernResult", len(sampleResult), func(dst []byte) bool {
-		_, err := AppendModernResult(dst, sampleResult, CallTool, sampleServerInfo)
-		return err == nil
-	}},
-	{"AppendModernResult/list", len(sampleTools), func(dst []byte) bool {
-		_, err := AppendModernResult(dst, sampleTools, ListTools, sampleServerInfo)
-		return err == nil
-	}},
-	{"AppendModernResult/structured", len(sampleStructured), func(dst []byte) bool {
-		_, err := AppendModernResult(dst, sampleStructured, CallTool, sampleServerInfo)
-		return err == nil
-	}},
-	{"AppendLegacyResult", len(sampleResult), func(dst []byte) bool { _, err := AppendLegacyResult(dst, sampleResult, CallTool); return err == nil }},
-	{"AppendLegacyResult/list", len(sampleTools), func(dst []byte) bool { _, err := AppendLegacyResult(dst, sampleTools, ListTools); return err == nil }},
-	{"AppendLegacyResult/structured", len(sampleStructured), func(dst []byte) bool {
-		_, err := AppendLegacyResult(dst, sampleStructured, CallTool)
-		return err == nil
-	}},
+	{"ModernResponse", len(sampleResult), func([]byte) bool { return respondsOnce(sampleResult, CallTool, true) }},
+	{"ModernResponse/list", len(sampleTools), func([]byte) bool { return respondsOnce(sampleTools, ListTools, true) }},
+	{"ModernResponse/structured", len(sampleStructured), func([]byte) bool { return respondsOnce(sampleStructured, CallTool, true) }},
+	{"LegacyResponse", len(sampleResult), func([]byte) bool { return respondsOnce(sampleResult, CallTool, false) }},
+	{"LegacyResponse/list", len(sampleTools), func([]byte) bool { return respondsOnce(sampleTools, ListTools, false) }},
+	{"LegacyResponse/structured", len(sampleStructured), func([]byte) bool { return respondsOnce(sampleStructured, CallTool, false) }},
 	{"AppendModernError", 0, func(dst []byte) bool {
 		_, code, err := AppendModernError(dst, sampleNotFound)
 		return err == nil && code == -32602
@@ -104,7 +92,30 @@ var operations = []struct {
 	{"Buffer", 0, func([]byte) bool { b := GetBuffer(4096); b.B = append(b.B, sampleError...); b.Release(); return true }},
 }
 
+// respondsOnce is a result's way from its frame to its client.
+func respondsOnce(result []byte, k Kind, modern bool) bool {
+	frame := GetFrame(1 + len(result))
+	defer frame.Release()
+	frame.B = AppendResult(frame.B, result)
+	a, err := DecodeAnswer(k, frame.B)
+	if err != nil {
+		return false
+	}
+	var out *Buffer
+	if modern {
+		out, err = ModernResponse(frame, a, sampleID, k, sampleServerInfo)
+	} else {
+		out, err = LegacyResponse(frame, a, sampleID, k)
+	}
+	if err != nil {
+		return false
+	}
+	out.Release()
+	return true
+}
+
 var (
+	sampleDeep              = []byte(nested(maxDepth, "[", "", "]"))
 	sampleAsk               = AppendAsk(nil, 258, CallTool, sampleParams)
 	samplePath              = []byte("/mcp/call-tool/4294967295")
 	sampleMethod            = []byte("resources/read")

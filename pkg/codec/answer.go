@@ -23,6 +23,8 @@ const (
 type Answer struct {
 	Tag  Tag
 	Body []byte
+
+	shape shape // of a result
 }
 
 // DecodeAnswer decodes the answer frame of an ask of kind k: the tag, then
@@ -53,7 +55,7 @@ func DecodeAnswer(k Kind, frame []byte) (Answer, error) {
 	case k.Many():
 		_, err = ParseNotification(a.Body)
 	default:
-		err = checkResult(k, a.Body)
+		err = a.shape.check(k, a.Body)
 	}
 	if err != nil {
 		return Answer{}, &BodyError{err}
@@ -61,42 +63,18 @@ func DecodeAnswer(k Kind, frame []byte) (Answer, error) {
 	return a, nil
 }
 
-func checkResult(k Kind, body []byte) error {
-	s, err := scan(body)
-	if err != nil {
-		return err
-	}
-	defer s.release()
-	if err := s.object("result"); err != nil {
-		return err
-	}
+func (r *shape) check(k Kind, body []byte) error {
 	row := &kinds[k]
-	var resultType, array, or []byte
-	for s.next() {
-		switch string(s.name) {
-		case "resultType":
-			s.take(&resultType)
-		case row.array:
-			s.take(&array)
-		case row.or:
-			if row.or != "" {
-				s.take(&or)
-			}
-		}
-	}
-	if err := s.finish("result"); err != nil {
-		return err
-	}
-	if resultType != nil && !isNull(resultType) {
-		if !isString(resultType) {
-			return shapeError("resultType must be a string")
-		}
-		if string(unquote(resultType)) != "complete" {
-			return nil
-		}
+	array, err := r.read(body, row.array)
+	if err == nil {
+		err = r.unique(k.once())
 	}
 	switch {
-	case array != nil && isArray(array), or != nil:
+	case err != nil:
+		return err
+	case !r.complete:
+		return nil
+	case array != nil && isArray(array), row.or != "" && r.members[memberStructured].from > 0:
 		return nil
 	case array != nil:
 		return shapeError(row.array + " must be an array")

@@ -7,36 +7,20 @@ import "strconv"
 // with an *InvalidError if b is no array or has more than most elements; then
 // dst is returned as it was. An array without elements is no failure.
 func AppendBatch(dst [][]byte, b []byte, most int) ([][]byte, error) {
-	s, err := scan(b)
-	if err != nil {
-		return dst, err
-	}
-	defer s.release()
-	if s.peek() != '[' {
-		if _, err := s.read(); err != nil {
-			return dst, err
-		}
+	s := scan(b)
+	if !s.enter('[') {
+		s.read()
 		if err := s.end(); err != nil {
 			return dst, err
 		}
 		return dst, &InvalidError{Reason: "it is no batch: a batch is an array"}
 	}
-	if err := s.bracket(); err != nil {
-		return dst, err
-	}
 	elements := dst
 	n := 0
-	for s.peek() != ']' {
-		element, err := s.read()
-		if err != nil {
-			return dst, err
-		}
+	for s.more(']') && s.read() {
 		if n++; n <= most {
-			elements = append(elements, element)
+			elements = append(elements, s.value)
 		}
-	}
-	if err := s.bracket(); err != nil {
-		return dst, err
 	}
 	if err := s.end(); err != nil {
 		return dst, err

@@ -6,14 +6,8 @@ package codec
 // escaped lone surrogates. It does not allocate, and may be called
 // concurrently.
 func CheckJSON(b []byte) error {
-	s, err := scan(b)
-	if err != nil {
-		return err
-	}
-	defer s.release()
-	if _, err := s.read(); err != nil {
-		return err
-	}
+	s := scan(b)
+	s.read()
 	return s.end()
 }
 
@@ -21,11 +15,7 @@ func CheckJSON(b []byte) error {
 // object spells it, as a raw view; nil if there is none. It fails if there is
 // more than one (protocol D2), or if object is no JSON object.
 func Member(object []byte, name string) ([]byte, error) {
-	s, err := scan(object)
-	if err != nil {
-		return nil, err
-	}
-	defer s.release()
+	s := scan(object)
 	if err := s.object("value"); err != nil {
 		return nil, err
 	}

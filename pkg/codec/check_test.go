@@ -51,7 +51,7 @@ func TestD2_FailureSaysWhereAndWhy(t *testing.T) {
 	}
 	f(`[1,x]`, `not JSON: invalid character 'x' at start of value at byte 3`)
 	f("[\"a\xff\"]", `not JSON: invalid UTF-8 at byte 3`)
-	f(`{} {}`, `not JSON: bytes after the value at byte 4`)
+	f(`{} {}`, `not JSON: bytes after the value at byte 3`)
 	f(``, `not JSON: unexpected EOF at byte 0`)
 	if err := CheckJSON([]byte(`{"a":[`)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the cause is not wrapped: %v", err)

@@ -9,7 +9,8 @@
 // A relay must not lose what a newer party says. So JSON is checked here, and
 // a few of its members are looked at, but none is decoded into Go values and
 // encoded again: AppendResponse and its like splice the bytes that came into
-// the bytes that go, unknown members, number spellings, escapes and all.
+// the bytes that go, ModernResponse and LegacyResponse put those that go around
+// those that came, unknown members, number spellings, escapes and all.
 // AppendValue is for JSON that begins here.
 //
 // # Revisions
@@ -18,9 +19,8 @@
 // may be of different revisions of MCP: legacy ones, up to 2025-11-25, have
 // sessions; 2026-07-28, modern here, is stateless, and each of its requests
 // says in its _meta what a session would have agreed on. ParseMeta reads that,
-// and AppendParams takes it away or adds it. AppendModernResult,
-// AppendModernError and AppendLegacyResult make what the far side answered fit
-// for the client. AppendSubscribed and AppendProgress do so for notifications.
+// and AppendParams takes it away or adds it. ModernResponse, AppendModernError
+// and LegacyResponse make what the far side answered fit for the client. AppendSubscribed and AppendProgress do so for notifications.
 //
 // # What is JSON
 //
@@ -35,10 +35,9 @@
 // accepts escaped lone surrogates and duplicate names.
 //
 // JSON is checked once, when it comes in: by a Decode function, CheckJSON,
-// ParseMessage or ParseNotification. ParseResult, AppendParams,
-// AppendModernResult and AppendLegacyResult depend on that for what they are
-// given, and only look for its members. Given anything else they return an
-// error or bytes without meaning.
+// ParseMessage or ParseNotification. ModernResponse and LegacyResponse go by
+// where DecodeAnswer found a result's members, and take nothing but what it
+// returned.
 //
 // An integer is a number written without a fraction and without an exponent:
 // 1.0 and 1e2 are none, neither as an id nor as an error's code.
@@ -49,9 +48,11 @@
 // of the bytes it was given, good until those change, and cut so that
 // appending to one copies it. An Append function copies what it is given, and
 // returns dst grown, as the builtin does; dst and the other arguments must not
-// overlap. A Buffer's bytes are good until Release.
+// overlap. A Buffer's bytes are good until its last holder has Released it, or
+// a response was made in it.
 //
 // All functions may be called concurrently. Those that carry the gateway's
 // traffic do not allocate, unless a name or a method in the input is spelled
-// with escapes or the input fails.
+// with escapes, an envelope has many members of its own invention, or the input
+// fails.
 package codec

@@ -1,6 +1,10 @@
 package codec
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+)
 
 // envelope holds the members of a JSON-RPC envelope as raw views, nil where
 // there is none, before anything but their syntax was judged.
@@ -19,50 +23,69 @@ type envelope struct {
 // ones.
 var readInParams = [...]string{"_meta", "name", "uri", "requestId", "progressToken", "protocolVersion"}
 
-// readEnvelope reads the rest of the object entered, to the end of the bytes,
-// into s.envelope. Every name is kept, since none of an envelope may be
-// duplicate.
-func (s *scanner) readEnvelope() (err error) {
-	e := &s.envelope
-	for s.nextName() {
-		s.keep(s.name)
-		var member *[]byte
-		switch string(s.name) {
-		case "jsonrpc":
-			member = &e.jsonrpc
-		case "id":
-			e.idTwice = e.id != nil
-			member = &e.id
-		case "method":
-			member = &e.method
-		case "params":
-			member = &e.params
-		case "result":
-			member = &e.result
-		case "error":
-			member = &e.err
-		default:
-			member = &s.value
-		}
-		if member == &e.params && s.peek() == '{' {
-			err = s.paramsObject()
-		} else {
-			*member, err = s.read()
-		}
-		if err != nil {
-			return err
-		}
+func (e *envelope) member(name []byte) *[]byte {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.jsonrpc
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.err
 	}
-	e.twice = s.duplicateName()
-	return s.finish("message")
+	return nil
 }
 
-func (s *scanner) paramsObject() error {
-	e := &s.envelope
-	if err := s.bracket(); err != nil {
-		return err
+// read reads the rest of the object that s has entered, to the end of the
+// bytes. No two members of an envelope may have the same name.
+func (e *envelope) read(s *scanner) error {
+	var room [4][]byte
+	others := room[:0] // names that are none of ours
+	for s.nextName() {
+		name, member := s.name, e.member(s.name)
+		switch {
+		case member == nil:
+			others = append(others, name)
+		case *member != nil:
+			e.twice = name
+			e.idTwice = e.idTwice || member == &e.id
+		}
+		if member == &e.params && s.peek() == '{' {
+			e.readParams(s)
+		} else {
+			s.read()
+		}
+		if member != nil {
+			*member = s.value
+		}
 	}
-	start := s.offset() - len("{")
+	if e.twice == nil {
+		e.twice = duplicateName(others)
+	}
+	return s.end()
+}
+
+// duplicateName returns one of the names that is there twice, or nil. It
+// sorts, so that an envelope of very many members costs no more than its
+// length deserves.
+func duplicateName(names [][]byte) []byte {
+	slices.SortFunc(names, bytes.Compare)
+	for i := 1; i < len(names); i++ {
+		if bytes.Equal(names[i-1], names[i]) {
+			return names[i]
+		}
+	}
+	return nil
+}
+
+func (e *envelope) readParams(s *scanner) {
+	start := s.at
+	s.enter('{')
 	var seen, again uint
 	for s.next() {
 		for i, read := range readInParams {
@@ -83,7 +106,5 @@ func (s *scanner) paramsObject() error {
 	if again != 0 {
 		e.twiceInParams = readInParams[bits.TrailingZeros(again)]
 	}
-	end := s.offset()
-	e.params = s.src[start:end:end]
-	return s.err
+	s.value = s.src[start:s.at:s.at]
 }

@@ -55,11 +55,7 @@ type rawError struct {
 }
 
 func scanError(body []byte) (raw rawError, err error) {
-	s, err := scan(body)
-	if err != nil {
-		return raw, err
-	}
-	defer s.release()
+	s := scan(body)
 	if err := s.object("error"); err != nil {
 		return raw, err
 	}
@@ -68,8 +64,8 @@ func scanError(body []byte) (raw rawError, err error) {
 		switch string(s.name) {
 		case "code":
 			s.take(&code)
-			raw.codeEnd = s.offset()
-			raw.codeAt = raw.codeEnd - len(code)
+			raw.codeEnd = s.at
+			raw.codeAt = s.valueAt
 		case "message":
 			s.take(&raw.message)
 		case "data":

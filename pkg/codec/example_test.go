@@ -107,17 +107,18 @@ func ExampleAppendParams() {
 }
 
 // One result, as clients of both kinds of revision get it.
-func ExampleAppendModernResult() {
-	result := []byte(`{"structuredContent":[1.0]}`)
-	modern, err := codec.AppendModernResult(nil, result, codec.CallTool, nil)
-	fmt.Printf("%s %v\n", modern, err)
-	legacy, err := codec.AppendLegacyResult(nil, result, codec.CallTool)
-	fmt.Printf("%s %v\n", legacy, err)
-	_, err = codec.AppendLegacyResult(nil, []byte(`{"resultType":"input_required"}`), codec.CallTool)
+func ExampleModernResponse() {
+	answer, _ := codec.DecodeAnswer(codec.CallTool, []byte("\x00"+`{"structuredContent":[1.0]}`))
+	modern, err := codec.ModernResponse(nil, answer, []byte("1"), codec.CallTool, nil)
+	fmt.Printf("%s %v\n", modern.B, err)
+	legacy, err := codec.LegacyResponse(nil, answer, []byte("1"), codec.CallTool)
+	fmt.Printf("%s %v\n", legacy.B, err)
+	answer, _ = codec.DecodeAnswer(codec.CallTool, []byte("\x00"+`{"resultType":"input_required"}`))
+	_, err = codec.LegacyResponse(nil, answer, []byte("1"), codec.CallTool)
 	fmt.Println(errors.Is(err, codec.ErrInputRequired))
 	// Output:
-	// {"structuredContent":[1.0],"resultType":"complete","content":[{"type":"text","text":"[1.0]"}]} <nil>
-	// {"content":[{"type":"text","text":"[1.0]"}]} <nil>
+	// {"jsonrpc":"2.0","id":1,"result":{"structuredContent":[1.0],"resultType":"complete","content":[{"type":"text","text":"[1.0]"}]}} <nil>
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[1.0]"}]}} <nil>
 	// true
 }
 

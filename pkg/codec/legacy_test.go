@@ -9,8 +9,8 @@ import (
 // asLegacy is a result as a client of a revision with sessions gets it.
 func asLegacy(t *testing.T, k Kind, result, want string) {
 	t.Helper()
-	got, err := AppendLegacyResult([]byte("x"), []byte(result), k)
-	if err != nil || string(got) != "x"+want {
+	got, err := legacyResult([]byte(result), k)
+	if err != nil || string(got) != want {
 		t.Errorf("%v %s: %s, %v\nwant %s", k, result, got, err, want)
 	}
 }
@@ -64,18 +64,17 @@ func TestOutputSchemasOfALegacyClientAreOfObjects(t *testing.T) {
 func TestALegacyClientIsNotAskedForInput(t *testing.T) {
 	for k := range kindEnd {
 		for _, result := range []string{`{"resultType":"input_required"}`, `{"x":1, "r\u0065sultType" : "input\u005frequired","tools":[{"outputSchema":1}],"structuredContent":1}`} {
-			dst := append(make([]byte, 0, 1024), "x"...)
-			if got, err := AppendLegacyResult(dst, []byte(result), k); !errors.Is(err, ErrInputRequired) || string(got) != "x" {
+			if got, err := legacyResult([]byte(result), k); !errors.Is(err, ErrInputRequired) {
 				t.Errorf("%v %s: %q, %v", k, result, got, err)
 			}
 		}
 	}
 	for _, result := range []string{`[]`, `{"resultType":5}`, `{"resultType":"a","resultType":"input_required"}`, `{"tools":[{"outputSchema":1}`, `{"tools":[{"outputSchema":`} {
-		if got, err := AppendLegacyResult([]byte("x"), []byte(result), ListTools); err == nil || errors.Is(err, ErrInputRequired) || string(got) != "x" {
+		if got, err := legacyResult([]byte(result), ListTools); err == nil || errors.Is(err, ErrInputRequired) {
 			t.Errorf("%s: %q, %v", result, got, err)
 		}
 	}
-	if got, err := AppendLegacyResult(nil, []byte(`{"content":[],"content":[]}`), CallTool); err == nil {
+	if got, err := legacyResult([]byte(`{"content":[],"content":[]}`), CallTool); err == nil {
 		t.Errorf("content is there twice: %q", got)
 	}
 }

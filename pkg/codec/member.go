@@ -69,15 +69,11 @@ type place struct {
 }
 
 func find(object []byte, name string) (place, error) {
-	s, err := scan(object)
-	if err != nil {
-		return place{}, err
-	}
-	defer s.release()
+	s := scan(object)
 	if err := s.object("what holds " + name); err != nil {
 		return place{}, err
 	}
-	p := place{from: s.offset(), absent: true, first: true}
+	p := place{from: s.at, absent: true, first: true}
 	p.to = p.from
 	var value []byte
 	for s.next() {
@@ -85,10 +81,10 @@ func find(object []byte, name string) (place, error) {
 		switch {
 		case string(s.name) == name:
 			s.take(&value)
-			p.absent, p.to = false, s.offset()
-			p.from = p.to - len(s.value)
+			p.absent, p.to = false, s.at
+			p.from = s.valueAt
 		case p.absent:
-			p.from, p.to = s.offset(), s.offset()
+			p.from, p.to = s.at, s.at
 		}
 	}
 	return p, s.finish("object")

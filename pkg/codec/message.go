@@ -36,11 +36,7 @@ type Message struct {
 // params that the gateway reads. A message with both a method and a result or
 // an error is invalid, as is a batch.
 func ParseMessage(b []byte) (Message, error) {
-	s, err := scan(b)
-	if err != nil {
-		return Message{}, err
-	}
-	defer s.release()
+	s := scan(b)
 	batch := s.peek() == '['
 	if err := s.object("message"); err != nil {
 		if _, ok := err.(shapeError); !ok {
@@ -51,10 +47,10 @@ func ParseMessage(b []byte) (Message, error) {
 		}
 		return Message{}, &InvalidError{Reason: err.Error()}
 	}
-	if err := s.readEnvelope(); err != nil {
+	var e envelope
+	if err := e.read(&s); err != nil {
 		return Message{}, err
 	}
-	e := &s.envelope
 	if reason := e.invalid(); reason != "" {
 		failure := &InvalidError{Reason: reason}
 		if e.id != nil && isID(e.id) && !e.idTwice {

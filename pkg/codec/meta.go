@@ -29,11 +29,7 @@ func ParseMeta(raw []byte) (Meta, error) {
 	if raw == nil {
 		return Meta{}, nil
 	}
-	s, err := scan(raw)
-	if err != nil {
-		return Meta{}, err
-	}
-	defer s.release()
+	s := scan(raw)
 	if err := s.object("_meta"); err != nil {
 		return Meta{}, err
 	}

@@ -2,77 +2,59 @@ package codec
 
 import "strconv"
 
-// AppendModernResult appends a far side's result of an ask of kind k, which
-// may be one of a revision with sessions, as a client of the stateless
-// revision must get it:
-//
-//   - resultType "complete" is added;
-//   - to a complete result of a list or a read, ttlMs 0 and cacheScope
-//     "private" are added;
-//   - to a complete CallTool result that has a structuredContent but no
-//     content, content is added, with the structuredContent's JSON as text;
-//   - serverInfo, raw, is added to _meta as MetaServerInfo; nil is none.
-//
-// What is there already stays, but null counts as absent; all else stays byte
-// for byte. The result's syntax must have been checked, as for ParseResult. It
-// fails as that does, and then returns dst as it was.
-func AppendModernResult(dst, result []byte, k Kind, serverInfo []byte) ([]byte, error) {
-	var p patches
-	p.src, p.info = result, serverInfo
-	if err := p.read(resultMembers); err != nil {
-		return dst, err
+// modern finds what ModernResponse changes.
+func (p *patches) modern(k Kind, serverInfo []byte) error {
+	p.info = serverInfo
+	if err := p.unique(resultMembers); err != nil {
+		return err
 	}
-	if p.Complete {
-		p.complete(k)
+	if p.complete {
+		p.makeComplete(k)
 	}
 	if serverInfo != nil {
-		if err := p.identify(); err != nil {
-			return dst, err
-		}
+		return p.identify()
 	}
-	return p.append(dst), nil
+	return nil
 }
 
-func (p *patches) complete(k Kind) {
-	if absent(p.ResultType) {
+func (p *patches) makeComplete(k Kind) {
+	if absent(p.value(memberResultType)) {
 		p.set(memberResultType, complete)
 	}
 	if k.Known() && kinds[k].cached {
-		if absent(p.TTL) {
+		if absent(p.value(memberTTL)) {
 			p.set(memberTTL, zeroTTL)
 		}
-		if absent(p.CacheScope) {
+		if absent(p.value(memberCacheScope)) {
 			p.set(memberCacheScope, privateScope)
 		}
 	}
-	if k == CallTool && absent(p.Content) && p.Structured != nil {
+	if k == CallTool && absent(p.value(memberContent)) && p.value(memberStructured) != nil {
 		p.set(memberContent, structuredText)
 	}
 }
 
 // identify says in _meta which server answered, unless that is said.
 func (p *patches) identify() error {
-	if absent(p.Meta) {
+	meta := p.value(memberMeta)
+	if absent(meta) {
 		p.set(memberMeta, metaOfServer)
 		return nil
 	}
-	w := walk(p.Meta)
-	if !w.enter('{') {
+	s := scan(meta)
+	if !s.enter('{') {
 		return nil // the client will say what it thinks of that
 	}
 	first := true
-	for w.next() {
-		if string(w.name) == MetaServerInfo {
+	for s.next() {
+		if string(s.name) == MetaServerInfo {
 			return nil
 		}
 		first = false
 	}
-	if w.bad {
-		return w.failure()
-	}
-	at := p.at[memberMeta] + len(p.Meta) - len("}")
+	at := p.members[memberMeta].to - len("}")
 	p.put(patch{from: at, to: at, value: serverInfo, add: true, first: first})
-	return nil
+	return s.err
 }
 
 // AppendModernError appends a far side's error object as a client of the

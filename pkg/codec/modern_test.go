@@ -9,14 +9,14 @@ import (
 func TestAResultsShape(t *testing.T) {
 	f := func(result string, complete, inputRequired bool, want ...string) {
 		t.Helper()
-		r, err := ParseResult([]byte(result))
-		if err != nil || r.Complete != complete || r.InputRequired != inputRequired {
-			t.Errorf("%s: %+v, %v", result, r, err)
+		a, err := decodedResult([]byte(result), CallTool)
+		if err != nil || a.shape.complete != complete || a.shape.inputRequired != inputRequired {
+			t.Errorf("%s: %+v, %v", result, a.shape, err)
 		}
-		want = append(want, make([]string, 6)...)
-		for i, got := range [][]byte{r.ResultType, r.TTL, r.CacheScope, r.Meta, r.Content, r.Structured} {
-			if string(got) != want[i] || cap(got) != len(got) || (got == nil) != (want[i] == "") {
-				t.Errorf("%s: view %d is %q, want %q", result, i, got, want[i])
+		want = append(want, make([]string, resultMembers)...)
+		for i, at := range a.shape.members {
+			if got := at.of(a.Body); string(got) != want[i] || cap(got) != len(got) || (got == nil) != (want[i] == "") {
+				t.Errorf("%s: %s is %q, want %q", result, memberNames[i], got, want[i])
 			}
 		}
 	}
@@ -26,23 +26,18 @@ func TestAResultsShape(t *testing.T) {
 	f(`{"result\u0054ype":"input_required"}`, false, true, `"input_required"`)
 	f(`{"resultType":"task"}`, false, false, `"task"`)
 	f(` { "content" : [ {"_meta":1,"x":"\\\"}"} ] ,"structuredContent":-1.0, "_meta":{ },"x":[[{}],1,"]"],"cacheScope":"public" ,"ttlMs":5 , "resultType":"complete"} `,
-		true, false, `"complete"`, `5`, `"public"`, `{ }`, `[ {"_meta":1,"x":"\\\"}"} ]`, `-1.0`)
+		true, false, `"complete"`, `[ {"_meta":1,"x":"\\\"}"} ]`, `-1.0`, `5`, `"public"`, `{ }`)
 }
 
 func TestAResultRefused(t *testing.T) {
-	refused := []string{
+	for _, result := range []string{
 		``, ` `, `null`, `[]`, `"x"`, `5`, `{`, `{"a`, `{"a":`, `{"a":[}`, `{"\u12":1}`, `{"\`, `{"a":1`, `{1:2}`, `{"a" 1}`, `{"a":"\"}`,
 		`{"resultType":1}`, `{"resultType":["complete"]}`,
-		`{"resultType":"complete","resultType":"complete"}`, `{"content":[],"c\u006fntent":[]}`,
-	}
-	for _, result := range refused {
-		if r, err := ParseResult([]byte(result)); err == nil {
-			t.Errorf("%s: %+v", result, r)
-		}
+		`{"resultType":"complete","resultType":"complete"}`, `{"content":[],"c\u006fntent":[]}`, `{"_meta":{},"_meta":1}`,
+	} {
 		for k := range kindEnd {
-			dst := append(make([]byte, 0, 1024), "x"...)
-			if got, err := AppendModernResult(dst, []byte(result), k, []byte(`{}`)); err == nil || string(got) != "x" {
-				t.Errorf("%v %s: %q, %v", k, result, got, err)
+			if got, err := modernResult([]byte(result), k, []byte(`{}`)); err == nil {
+				t.Errorf("%v %s: %q", k, result, got)
 			}
 		}
 	}
@@ -55,8 +50,8 @@ func asModern(t *testing.T, k Kind, result, info, want string) {
 	if info != "" {
 		serverInfo = []byte(info)
 	}
-	got, err := AppendModernResult([]byte("x"), []byte(spell(result)), k, serverInfo)
-	if err != nil || string(got) != "x"+spell(want) {
+	got, err := modernResult([]byte(spell(result)), k, serverInfo)
+	if err != nil || string(got) != spell(want) {
 		t.Errorf("%v %s: %s, %v\nwant %s", k, result, got, err, want)
 	}
 }

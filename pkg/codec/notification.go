@@ -38,18 +38,14 @@ func DecodeNotification(frame []byte) (n Notification, last bool, err error) {
 // an envelope, so no two of its members may have the same name, and nor may
 // those members of its params that the gateway reads (protocol D2).
 func ParseNotification(raw []byte) (Notification, error) {
-	s, err := scan(raw)
-	if err != nil {
-		return Notification{}, err
-	}
-	defer s.release()
+	s := scan(raw)
 	if err := s.object("notification"); err != nil {
 		return Notification{}, err
 	}
-	if err := s.readEnvelope(); err != nil {
+	var e envelope
+	if err := e.read(&s); err != nil {
 		return Notification{}, err
 	}
-	e := &s.envelope
 	n := Notification{Raw: trimSpace(raw), Params: e.params, Versioned: e.jsonrpc != nil}
 	switch {
 	case e.twice != nil:

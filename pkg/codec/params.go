@@ -95,36 +95,37 @@ func (edit *MetaEdit) appendParams(dst, params, meta []byte) ([]byte, error) {
 
 // change tells c what becomes of the members it has, and of those to add.
 func (edit *MetaEdit) change(c *cutter) error {
-	w := walk(c.src)
-	w.enter('{')
-	c.enter(w.at)
+	s := scan(c.src)
+	s.enter('{')
+	c.enter(s.at)
 	var seen uint
-	for w.next() {
-		i := metaIndex(w.name)
+	for s.next() {
+		i := metaIndex(s.name)
 		if i >= 0 {
 			if seen&(1<<i) != 0 {
-				return duplicate("_meta", string(w.name))
+				return duplicate("_meta", string(s.name))
 			}
 			seen |= 1 << i
 		}
 		if edit.DropModern && i > metaProgressToken {
-			c.drop(w.nameAt, w.at)
+			c.drop(s.nameAt, s.at)
 			continue
 		}
-		c.keep(w.nameAt, w.at)
+		c.keep(s.nameAt, s.at)
 		if i == metaProgressToken && edit.ProgressToken != nil {
-			c.replace(w.valueAt, w.at, edit.ProgressToken)
+			c.replace(s.valueAt, s.at, edit.ProgressToken)
 		}
 	}
-	if w.bad {
-		return w.failure()
+	if s.err != nil {
+		return s.err
 	}
-	for add := walk(edit.Add); add.next(); {
+	add := scan(edit.Add)
+	for add.first = true; add.peek() != 0 && add.next(); {
 		if !edit.keeps(c.src, add.name) {
 			c.add(add.src[add.nameAt:add.at])
 		}
 	}
-	return nil
+	return add.err
 }
 
 // keeps reports whether meta has a member of that name which the edit does
@@ -133,10 +134,10 @@ func (edit *MetaEdit) keeps(meta, name []byte) bool {
 	if edit.DropModern && metaIndex(name) > metaProgressToken {
 		return false
 	}
-	w := walk(meta)
-	w.enter('{')
-	for w.next() {
-		if bytes.Equal(w.name, name) {
+	s := scan(meta)
+	s.enter('{')
+	for s.next() {
+		if bytes.Equal(s.name, name) {
 			return true
 		}
 	}

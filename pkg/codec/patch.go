@@ -8,7 +8,8 @@ import (
 
 // patches are changes of a result.
 type patches struct {
-	found
+	shape
+	src  []byte
 	info []byte // raw, for serverInfo
 	all  [resultMembers]patch
 	n    int
@@ -45,6 +46,11 @@ var patchedNames = [...]string{
 	serverInfo:     `"` + MetaServerInfo + `":`,
 }
 
+// patchRoom is what all of them may add, besides info and text.
+const patchRoom = 256
+
+func (p *patches) value(member int) []byte { return p.members[member].of(p.src) }
+
 func (p *patches) put(q patch) {
 	p.all[p.n] = q
 	p.n++
@@ -52,31 +58,39 @@ func (p *patches) put(q patch) {
 
 // set gives a value to a member that is absent or null.
 func (p *patches) set(member int, value patched) {
-	if at := p.at[member]; at > 0 {
-		p.put(patch{from: at, to: at + len(*p.member(member)), value: value})
+	if at := p.members[member]; at.from > 0 {
+		p.put(patch{from: at.from, to: at.to, value: value})
 		return
 	}
 	p.put(patch{from: p.last, to: p.last, value: value, add: true, first: p.empty})
 	p.empty = false
 }
 
-// append appends the result, patched.
-func (p *patches) append(dst []byte) []byte {
+// sort puts the patches in order. It returns where the first is, or the end.
+func (p *patches) sort() (first int) {
 	all := p.all[:p.n]
 	slices.SortStableFunc(all, func(a, b patch) int { return a.from - b.from })
-	at := 0
-	for _, q := range all {
-		dst = append(dst, p.src[at:q.from]...)
-		if q.add {
+	if p.n == 0 {
+		return len(p.src)
+	}
+	return all[0].from
+}
+
+// append appends the result from src[at] on, patched. The patches are sorted,
+// and rest is src[at:].
+func (p *patches) append(dst []byte, at int, rest []byte) []byte {
+	for _, q := range p.all[:p.n] {
+		dst = append(dst, rest[:q.from-at]...)
+		rest = rest[q.to-at:]
+		if at = q.to; q.add {
 			if !q.first {
 				dst = append(dst, ',')
 			}
 			dst = append(dst, patchedNames[q.value]...)
 		}
 		dst = p.appendValue(dst, q.value)
-		at = q.to
 	}
-	return append(dst, p.src[at:]...)
+	return append(dst, rest...)
 }
 
 func (p *patches) appendValue(dst []byte, value patched) []byte {
@@ -89,7 +103,7 @@ func (p *patches) appendValue(dst []byte, value patched) []byte {
 		return append(dst, `"private"`...)
 	case structuredText:
 		dst = append(dst, `[{"type":"text","text":`...)
-		dst, _ = jsontext.AppendQuote(dst, p.Structured) // fails only after replacing
+		dst, _ = jsontext.AppendQuote(dst, p.value(memberStructured)) // fails only after replacing
 		return append(dst, `}]`...)
 	case metaOfServer:
 		dst = append(append(dst, '{'), patchedNames[serverInfo]...)
@@ -98,4 +112,9 @@ func (p *patches) appendValue(dst []byte, value patched) []byte {
 		return append(dst, p.info...)
 	}
 	return dst
+}
+
+// quotes reports whether one of the patches quotes the structuredContent.
+func (p *patches) quotes() bool {
+	return slices.ContainsFunc(p.all[:p.n], func(q patch) bool { return q.value == structuredText })
 }

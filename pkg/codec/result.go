@@ -6,34 +6,8 @@ import "errors"
 // input, which clients of revisions with sessions cannot be asked for so.
 var ErrInputRequired = errors.New("the result asks the client for more input, which it can give only in revision 2026-07-28 or later")
 
-// ResultShape is what decides how a result is handed on: members of its top
-// level, as raw views of any type, nil where absent.
-type ResultShape struct {
-	ResultType []byte // a string or null
-	TTL        []byte // ttlMs
-	CacheScope []byte
-	Meta       []byte // _meta
-	Content    []byte
-	Structured []byte // structuredContent
-
-	Complete      bool // resultType is absent, null or "complete"
-	InputRequired bool // resultType is "input_required"
-}
-
-// ParseResult looks at the top level of a result, whose syntax must have been
-// checked, as DecodeAnswer does: it is not checked again. It fails if result
-// is no object, has a member twice that ResultShape names, or has a resultType
-// that is neither a string nor null.
-func ParseResult(result []byte) (ResultShape, error) {
-	r := found{src: result}
-	if err := r.read(resultMembers); err != nil {
-		return ResultShape{}, err
-	}
-	return r.ResultShape, nil
-}
-
-// The members of ResultShape, as indexes. Those that matter to clients of all
-// revisions come first.
+// The members of a result's top level that decide how it is handed on, as
+// indexes. Those that matter to clients of all revisions come first.
 const (
 	memberResultType = iota
 	memberContent
@@ -45,15 +19,47 @@ const (
 	resultMembers
 )
 
-// found is a ResultShape with where its members are.
-type found struct {
-	ResultShape
-	src   []byte
-	at    [resultMembers]int // where the members' values begin; 0 for none
-	last  int                // where the last member ends, or the opening brace
-	empty bool               // there are no members
+// once is how many of these members must not be there twice in a result of
+// kind k, whoever the client is.
+func (k Kind) once() int {
+	if k == CallTool {
+		return memberStructured + 1
+	}
+	return memberResultType + 1
+}
+
+var memberNames = [resultMembers]string{"resultType", "content", "structuredContent", "ttlMs", "cacheScope", "_meta"}
+
+func memberIndex(name []byte) int {
+	for i, member := range memberNames {
+		if string(name) == member {
+			return i
+		}
+	}
+	return -1
+}
+
+// shape is where in a result these members are.
+type shape struct {
+	members [resultMembers]span
+	twice   [resultMembers]bool
+	last    int  // where the last member ends, or the opening brace
+	empty   bool // there are no members
+
+	complete      bool // resultType is absent, null or "complete"
+	inputRequired bool // resultType is "input_required"
 
 	structured cutting
+}
+
+// span is where a value is. No value is at 0.
+type span struct{ from, to int }
+
+func (at span) of(b []byte) []byte {
+	if at.from == 0 {
+		return nil
+	}
+	return b[at.from:at.to:at.to]
 }
 
 // cutting is what goes with a member that is cut out.
@@ -63,86 +69,66 @@ type cutting struct {
 	nextBegin int // where the member behind it begins; 0 if there is none
 }
 
-func (r *found) index(name []byte) int {
-	switch string(name) {
-	case "resultType":
-		return memberResultType
-	case "content":
-		return memberContent
-	case "structuredContent":
-		return memberStructured
-	case "ttlMs":
-		return memberTTL
-	case "cacheScope":
-		return memberCacheScope
-	case "_meta":
-		return memberMeta
+// read checks that body is JSON, and finds the members in it. It returns the
+// value of the member with the given name too, as found says.
+func (r *shape) read(body []byte, name string) (found []byte, err error) {
+	s := scan(body)
+	if err := s.object("result"); err != nil {
+		return nil, err
 	}
-	return -1
-}
-
-func (r *found) member(index int) *[]byte {
-	switch index {
-	case memberResultType:
-		return &r.ResultType
-	case memberContent:
-		return &r.Content
-	case memberStructured:
-		return &r.Structured
-	case memberTTL:
-		return &r.TTL
-	case memberCacheScope:
-		return &r.CacheScope
-	}
-	return &r.Meta
-}
-
-// read finds the members in src. The first so many of them must not be there
-// twice.
-func (r *found) read(once int) error {
-	w := walk(r.src)
-	if !w.enter('{') {
-		return shapeError("result must be an object")
-	}
-	r.last, r.empty = w.at, true
-	for w.next() {
+	r.last, r.empty = s.at, true
+	for s.next() {
 		if r.structured.name > 0 && r.structured.nextBegin == 0 {
-			r.structured.nextBegin = w.nameAt
+			r.structured.nextBegin = s.nameAt
 		}
-		if i := r.index(w.name); i >= 0 {
-			if r.at[i] > 0 && i < once {
-				return duplicate("result", string(w.name))
-			}
-			*r.member(i), r.at[i] = w.value, w.valueAt
+		if string(s.name) == name {
+			s.take(&found)
+		}
+		if i := memberIndex(s.name); i >= 0 {
+			r.twice[i] = r.twice[i] || r.members[i].from > 0
+			r.members[i] = span{s.valueAt, s.at}
 			if i == memberStructured {
-				r.structured = cutting{name: w.nameAt, last: r.last}
+				r.structured = cutting{name: s.nameAt, last: r.last}
 				if r.empty {
 					r.structured.last = 0
 				}
 			}
 		}
-		r.last, r.empty = w.at, false
+		r.last, r.empty = s.at, false
 	}
-	if w.bad {
-		return w.failure()
+	if err := s.finish("result"); err != nil {
+		return nil, err
 	}
-	return r.judge(&w)
+	return found, r.judge(body)
 }
 
 // judge sets what the resultType says.
-func (r *found) judge(w *walker) error {
+func (r *shape) judge(body []byte) error {
+	value := r.members[memberResultType].of(body)
 	switch {
-	case absent(r.ResultType):
-		r.Complete = true
+	case r.twice[memberResultType]:
+		return r.unique(memberResultType + 1)
+	case absent(value):
+		r.complete = true
 		return nil
-	case !isString(r.ResultType):
+	case !isString(value):
 		return shapeError("resultType must be a string")
 	}
-	switch string(w.text(r.ResultType)) {
+	switch string(unquote(value)) {
 	case "complete":
-		r.Complete = true
+		r.complete = true
 	case "input_required":
-		r.InputRequired = true
+		r.inputRequired = true
+	}
+	return nil
+}
+
+// unique fails if one of the first so many members is there twice.
+func (r *shape) unique(members int) error {
+	for i, twice := range r.twice[:members] {
+		if twice {
+			return duplicate("result", memberNames[i])
+		}
 	}
 	return nil
 }

@@ -21,26 +21,36 @@ func FuzzAppendResults(f *testing.F) {
 	f.Fuzz(func(t *testing.T, result []byte, kind uint8) {
 		k := Kind(kind)
 		before := bytes.Clone(result)
-		modern, modernErr := AppendModernResult([]byte{'x'}, result, k, []byte(`{"name":"g"}`))
-		legacy, legacyErr := AppendLegacyResult([]byte{'x'}, result, k)
-		shape, err := ParseResult(result)
+		modern, modernErr := modernResult(result, k, []byte(`{"name":"g"}`))
+		legacy, legacyErr := legacyResult(result, k)
+		a, err := decodedResult(result, k)
+		shape := &a.shape
 		if !bytes.Equal(result, before) {
 			t.Error("the input was written to")
 		}
 		if CheckJSON(result) != nil {
-			return // what was not checked means nothing
+			if err == nil {
+				t.Errorf("%q is no JSON", result)
+			}
+			return
 		}
 		all, object := members(result)
-		if (err == nil) != (modernErr == nil) || err == nil && (!object || legacyErr != nil && !shape.InputRequired) {
+		if err == nil && (!object || legacyErr != nil && !shape.inputRequired) || err != nil && (modernErr == nil || legacyErr == nil) {
 			t.Fatalf("%q: %v, %v, %v", result, err, modernErr, legacyErr)
 		}
+		if err != nil {
+			return
+		}
+		if twice := shape.unique(resultMembers); (modernErr == nil) != (twice == nil) {
+			t.Errorf("%q: %v, %v", result, modernErr, twice)
+		}
 		if modernErr == nil {
-			sameModern(t, result, modern[1:], slices.Clone(all), k, shape)
+			sameModern(t, result, modern, slices.Clone(all), k, shape)
 		}
 		switch {
 		case legacyErr == nil:
-			sameLegacy(t, result, legacy[1:], all, k)
-		case string(legacy) != "x" || errors.Is(legacyErr, ErrInputRequired) && err == nil && !shape.InputRequired:
+			sameLegacy(t, result, legacy, all, k)
+		case errors.Is(legacyErr, ErrInputRequired) != shape.inputRequired:
 			t.Errorf("%q: %q, %v", result, legacy, legacyErr)
 		}
 		// What DecodeAnswer takes reaches a client of sessions, unless it asks for input.
@@ -50,7 +60,7 @@ func FuzzAppendResults(f *testing.F) {
 	})
 }
 
-func sameModern(t *testing.T, result, got []byte, want []member, k Kind, shape ResultShape) {
+func sameModern(t *testing.T, result, got []byte, want []member, k Kind, shape *shape) {
 	t.Helper()
 	set := func(name, value string) {
 		switch i := indexOf(want, name); {
@@ -60,14 +70,14 @@ func sameModern(t *testing.T, result, got []byte, want []member, k Kind, shape R
 			want[i].value = value
 		}
 	}
-	if shape.Complete {
+	if shape.complete {
 		set("resultType", `"complete"`)
 		if k == ListTools || k == ListResources || k == ReadResource {
 			set("ttlMs", `0`)
 			set("cacheScope", `"private"`)
 		}
-		if k == CallTool && shape.Structured != nil {
-			set("content", textOf(t, got, shape.Structured))
+		if structured := shape.members[memberStructured].of(result); k == CallTool && structured != nil {
+			set("content", textOf(t, got, structured))
 		}
 	}
 	const info = `{"` + MetaServerInfo + `":{"name":"g"}}`

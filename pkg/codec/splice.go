@@ -6,11 +6,14 @@ package codec
 // AppendResponse appends the JSON-RPC response with the given id and result,
 // both raw JSON.
 func AppendResponse(dst, id, result []byte) []byte {
+	return append(append(appendResponseHead(dst, id), result...), '}')
+}
+
+// appendResponseHead appends what is before the result.
+func appendResponseHead(dst, id []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)
-	dst = append(dst, `,"result":`...)
-	dst = append(dst, result...)
-	return append(dst, '}')
+	return append(dst, `,"result":`...)
 }
 
 // AppendErrorResponse appends the JSON-RPC response with the given id and

@@ -9,12 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+var jsontextOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
 // member is one of an object, as a reader of tokens finds it.
 type member struct{ spelled, name, value string }
 
 // members reads valid JSON; ok says whether it is an object.
 func members(object []byte) (all []member, ok bool) {
-	dec := jsontext.NewDecoder(bytes.NewReader(object), decodeOptions...)
+	dec := jsontext.NewDecoder(bytes.NewReader(object), jsontextOptions...)
 	if dec.PeekKind() != '{' {
 		return nil, false
 	}
@@ -70,30 +72,35 @@ var objects = []string{
 	`{"tools":[{"outputSchema":1,"a":2},{"a":1,"output\u0053chema":{"type":"object"}},[],{"outputSchema":{}}],"_meta":{"progressToken":"a"}}`,
 }
 
-// FuzzWalk: on JSON a walker finds what a scanner finds; on anything else it
-// does no harm.
-func FuzzWalk(f *testing.F) {
+// FuzzScan: a scanner finds what jsontext finds.
+func FuzzScan(f *testing.F) {
 	for _, s := range slices.Concat(objects, goodJSON, badJSON) {
 		f.Add([]byte(s))
 		f.Add([]byte(`{"a":` + s + `,"b" : [` + s + `]}`))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var found []member
-		w := walk(b)
-		object := w.enter('{')
-		for object && w.next() {
-			if string(b[w.valueAt:w.at]) != string(w.value) {
-				t.Fatalf("%q: %q is not at %d", b, w.value, w.valueAt)
+		s := scan(b)
+		err := s.object("it")
+		for err == nil && s.next() {
+			if string(b[s.valueAt:s.at]) != string(s.value) {
+				t.Fatalf("%q: %q is not at %d", b, s.value, s.valueAt)
 			}
-			spelled := b[w.nameAt : w.nameAt+valueLen(b[w.nameAt:])]
-			found = append(found, member{string(spelled), string(w.name), string(w.value)})
+			spelled, _ := stringEnd(b, s.nameAt+1)
+			found = append(found, member{string(b[s.nameAt:spelled]), string(s.name), string(s.value)})
 		}
-		if CheckJSON(b) != nil {
+		if err == nil {
+			err = s.end()
+		}
+		_, shaped := err.(shapeError)
+		if syntax := CheckJSON(b); (err == nil || shaped) != (syntax == nil) || syntax != nil && err.Error() != syntax.Error() {
+			t.Fatalf("%q: %v, and all of it: %v", b, err, syntax)
+		}
+		if err != nil && !shaped {
 			return
 		}
-		want, isObject := members(b)
-		if object != isObject || isObject && w.bad || !slices.Equal(found, want) {
-			t.Fatalf("%q: found %q (%v), want %q", b, found, w.bad, want)
+		if want, isObject := members(b); shaped == isObject || !slices.Equal(found, want) {
+			t.Fatalf("%q: found %q (%v), want %q", b, found, err, want)
 		}
 	})
 }

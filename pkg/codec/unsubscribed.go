@@ -17,22 +17,18 @@ func AppendUnsubscribed(dst, params []byte) ([]byte, error) {
 	if p.absent || !isObject(meta) {
 		return append(dst, params...), nil
 	}
-	s, err := scan(meta)
-	if err != nil {
-		return dst, err
-	}
-	defer s.release()
+	s := scan(meta)
 	if err := s.object("_meta"); err != nil {
 		return dst, err
 	}
 	out, rest := append(dst, params[:p.from]...), params[p.to:]
 	c := cutter{dst: out, src: meta}
-	c.enter(s.offset())
+	c.enter(s.at)
 	for s.next() {
 		if string(s.name) == MetaSubscriptionID {
-			c.drop(s.nameAt, s.offset())
+			c.drop(s.nameAt, s.at)
 		} else {
-			c.keep(s.nameAt, s.offset())
+			c.keep(s.nameAt, s.at)
 		}
 	}
 	if err := s.finish("_meta"); err != nil {

@@ -24,9 +24,10 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // Settlement is what a caller is told.
 type Settlement struct {
 	Outcome Outcome
-	Answer  codec.Answer // Answered: the answer, borrowed until Settle returns
-	Err     error        // Unreadable: the decode failure (protocol D1)
-	Limit   int          // TooBig: the limit in bytes
+	Answer  codec.Answer  // Answered: the answer, borrowed until Settle returns
+	Frame   *codec.Buffer // what Answer is a view of, which may be changed, and kept by Retain; nil where it is not lent
+	Err     error         // Unreadable: the decode failure (protocol D1)
+	Limit   int           // TooBig: the limit in bytes
 
 	// Announced, with Stopped: a server had been told of the ask, so that it may
 	// have been carried out.

@@ -106,7 +106,13 @@ func (p *Path) Arrived() (first bool) {
 // first message, if one has Arrived: the exchange is answered with it (protocol
 // A4, A7); without one it was not served (A6). For kind 4 message is ignored
 // (N4). The caller is settled before Closed returns.
-func (p *Path) Closed(message []byte) {
+func (p *Path) Closed(message []byte) { p.closed(message, nil) }
+
+// ClosedWith is Closed with a message that is in a Buffer, which is lent to the
+// caller: see Settlement.Frame. It is still to be released.
+func (p *Path) ClosedWith(frame *codec.Buffer) { p.closed(frame.B, frame) }
+
+func (p *Path) closed(message []byte, frame *codec.Buffer) {
 	if p.ask.kind.Many() {
 		p.endCleanly()
 		return
@@ -114,6 +120,7 @@ func (p *Path) Closed(message []byte) {
 	s := Settlement{Outcome: NotServed}
 	if p.arrived {
 		s = decoded(p.ask.kind, message)
+		s.Frame = frame
 	}
 	p.settle(s)
 }

@@ -70,6 +70,21 @@ func TestA1_ChannelThatIsLostBetweenLookUpAndLockIsUnknown(t *testing.T) {
 	}
 }
 
+func TestA4_TheFrameOfAnAnswerIsLentToTheCaller(t *testing.T) {
+	w := begin(t)
+	_, l := w.connect()
+	e := w.ask(codec.CallTool, "a")
+	p := w.open(l.all()[0])
+	p.Arrived()
+	frame := codec.GetFrame(0)
+	frame.B = codec.AppendResult(frame.B, []byte(`{"content":[]}`))
+	p.ClosedWith(frame)
+	if s := w.settled(e, Answered); s.Frame != frame || string(s.Answer.Body) != string(frame.B[1:]) {
+		t.Errorf("lent is %p, the answer is %q", s.Frame, s.Answer.Body)
+	}
+	frame.Release()
+}
+
 func TestA4_CallerIsToldOnlyOnceTheMessageArrivedAndThePathClosedCleanly(t *testing.T) {
 	for _, kind := range answerKinds {
 		w := begin(t)
