@@ -25,6 +25,7 @@ type answer struct {
 	path    *mux.Path
 	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
 	phase   atomic.Int32
+	came    *bundle // notifications that came together; nil where there are none
 }
 
 // openAnswer opens the answer path, or refuses it. From Open on the path must
@@ -107,8 +108,7 @@ func (s *answer) closeUnserved() { s.conn.Close(1000, "the ask was cancelled") }
 func (s *answer) Message(b *codec.Buffer) *wsock.Violation {
 	switch {
 	case s.path.Kind().Many():
-		s.path.Notification(b.B)
-		b.Release()
+		s.gather(b)
 	case s.path.Arrived():
 		s.first = b
 	default:
