@@ -44,6 +44,11 @@ type Config struct {
 
 	// TLS is what Dial uses for wss URLs; nil is the default configuration.
 	TLS *tls.Config
+
+	// Silence, if it is not 0, ends a connection abruptly, with ErrSilent, on which
+	// nothing came for that long: a peer that has nothing to say answers a ping in
+	// half that time.
+	Silence time.Duration
 }
 
 // Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Position,
@@ -62,6 +67,8 @@ type Conn struct {
 	ended   bool        // Handler.Ended was called
 	drains  bool        // the connection has ended; what still comes is discarded
 	amid    atomic.Bool // it waits within a fragmented message; read by Drained
+
+	silence *silence // nil where Config.Silence is 0
 
 	entry  keepalive.Entry
 	busy   atomic.Bool // something was heard or sent since the last beat
@@ -105,6 +112,9 @@ func (c *Conn) init(nc net.Conn, early []byte, cfg *Config, client bool) {
 	}
 	c.in.client = client
 	c.in.within = noFragments
+	if cfg.Silence > 0 {
+		c.silence = new(silence)
+	}
 }
 
 // client says that our role is the client's.
@@ -131,6 +141,10 @@ func (c *Conn) begin(h Handler) {
 	if c.cfg.Ring != nil {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)
+	}
+	if s := c.silence; s != nil {
+		s.timer = time.AfterFunc(time.Hour, c.look)
+		s.timer.Reset(c.cfg.Silence / silentLooks)
 	}
 }
 

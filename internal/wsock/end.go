@@ -128,6 +128,7 @@ func (c *Conn) leave() {
 	if c.cfg.Ring != nil {
 		c.cfg.Ring.Remove(&c.entry)
 	}
+	c.silence.end()
 	c.in.release()
 }
 

@@ -146,6 +146,7 @@ func (c *Conn) writeOut(p []byte) error {
 		if err != nil {
 			return err
 		}
+		c.silence.stirs()
 		p = p[n:]
 	}
 	return nil
