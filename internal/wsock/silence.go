@@ -31,9 +31,17 @@ type silence struct {
 	queued int // bytes unacknowledged at the last one
 }
 
-// stirs notes that the connection lives.
+// stirs notes that something came.
 func (s *silence) stirs() {
 	if s != nil {
+		s.moved.Store(true)
+	}
+}
+
+// wrote notes that the peer's side took so much of a message: a ping of ours is no
+// sign of life.
+func (s *silence) wrote(n int) {
+	if s != nil && n > queuedMuch {
 		s.moved.Store(true)
 	}
 }

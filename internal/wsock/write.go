@@ -146,7 +146,7 @@ func (c *Conn) writeOut(p []byte) error {
 		if err != nil {
 			return err
 		}
-		c.silence.stirs()
+		c.silence.wrote(n)
 		p = p[n:]
 	}
 	return nil
