@@ -75,11 +75,11 @@ type list struct {
 }
 
 // suspectList gives the list up because the gateway was silent on a socket: there is nothing that a list answers, and the
-// path to the gateway is most likely the same. A list that began after the silence is not meant.
+// path to the gateway is most likely the same. A list that began while a ping was waited for is not meant.
 func (f *fleet) suspectList() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.list.giveUp != nil && time.Since(f.list.began) >= silence {
+	if f.list.giveUp != nil && time.Since(f.list.began) >= silence/2 {
 		f.list.giveUp(errListSilent)
 	}
 }

@@ -86,7 +86,7 @@ var (
 
 func (make recipe) on(r *rand.Rand, side, stream string) injection {
 	name, attributes := make(r)
-	return injection{side, poison{name, stream, attributes}}
+	return injection{side, poison{Type: name, Stream: stream, Attributes: attributes}}
 }
 
 // bothWays has a recipe on a side's link, in both directions.

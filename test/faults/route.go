@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -18,10 +17,11 @@ type route struct {
 	accepts  sync.WaitGroup
 	links    sync.WaitGroup
 
-	mu     sync.Mutex
-	proxy  *toxic
-	open   map[*link]struct{}
-	closed bool
+	mu       sync.Mutex
+	proxy    *toxic
+	stranded []*toxic
+	open     map[*link]struct{}
+	closed   bool
 }
 
 // link is a connection and what it goes on in.
@@ -125,6 +125,26 @@ func (r *route) renew() error {
 	return nil
 }
 
+// strand has every connection stay open while nothing passes any more, and both sides' systems see it acknowledged. New
+// connections are whole.
+func (r *route) strand() error {
+	next, err := newToxic(r.target)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	old := r.proxy
+	r.proxy = next
+	r.stranded = append(r.stranded, old)
+	r.mu.Unlock()
+	for _, stream := range []string{upstreamward, downstreamward} {
+		if err := old.add(poison{Name: "stranded " + stream, Type: "timeout", Stream: stream, Attributes: map[string]any{"timeout": 0}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *route) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -133,8 +153,7 @@ func (r *route) close() {
 	r.accepts.Wait()
 	r.cut()
 	r.links.Wait()
-	r.toxic().abandon()
+	for _, t := range append(r.stranded, r.proxy) {
+		t.abandon()
+	}
 }
-
-// refused reports whether nobody listens.
-func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

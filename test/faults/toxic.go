@@ -20,6 +20,7 @@ const (
 
 // poison is one toxic.
 type poison struct {
+	Name       string         `json:"name,omitempty"`
 	Type       string         `json:"type"`
 	Stream     string         `json:"stream"`
 	Attributes map[string]any `json:"attributes"`

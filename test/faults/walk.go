@@ -89,7 +89,7 @@ func walkAnswers(t *trial, w *walk) {
 				}
 				p := l.plan(&w.kind, r, 1)
 				p.calls[0].after, p.calls[0].arguments.Millis = 0, 0
-				p.injections = []injection{{providerSide, poison{"limit_data", w.stream, map[string]any{"bytes": k}}}}
+				p.injections = []injection{{providerSide, poison{Type: "limit_data", Stream: w.stream, Attributes: map[string]any{"bytes": k}}}}
 				p.lasts = walkLasts
 				l.round(t.ctx, &w.kind, p)
 			}

@@ -162,7 +162,7 @@ func (k *walker) limited(target, stream string, bytes int) (*toxic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.add(poison{"limit_data", stream, map[string]any{"bytes": bytes}})
+	return t, t.add(poison{Type: "limit_data", Stream: stream, Attributes: map[string]any{"bytes": bytes}})
 }
 
 // expect holds the number of asks that there were against what it must be.
