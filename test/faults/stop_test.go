@@ -38,6 +38,10 @@ func TestAGracefulStop(t *testing.T) {
 	_, broken := r.begin(c, "broken", false)
 	brokenPath := h.open(h.ask())
 	_, waiting := r.begin(nobody, "waiting", false)
+	r.eventually("the call that nobody serves has arrived", hang, func() bool {
+		m, err := scrape(t.Context(), r.ops)
+		return err == nil && m["gateway_asks_waiting"] == 1
+	})
 
 	r.sigterm()
 

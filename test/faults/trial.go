@@ -168,11 +168,13 @@ func (t *trial) down() error {
 	return errors.Join(wrong...)
 }
 
-// metrics are the gateway's, by name and labels as they are written.
-func (t *trial) metrics() (map[string]float64, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, 10*time.Second)
+func (t *trial) metrics() (map[string]float64, error) { return scrape(t.ctx, t.opsAddress) }
+
+// scrape reads a gateway's metrics, by name and labels as they are written.
+func scrape(ctx context.Context, ops string) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.opsAddress+"/metrics", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ops+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
