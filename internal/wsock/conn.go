@@ -45,10 +45,11 @@ type Config struct {
 	// TLS is what Dial uses for wss URLs; nil is the default configuration.
 	TLS *tls.Config
 
-	// Silence, if it is not 0, ends a connection abruptly, with ErrSilent, on which
-	// nothing came for that long: a peer that has nothing to say answers a ping in
-	// half that time.
-	Silence time.Duration
+	// Quiet, if it is not 0, is after how long of hearing nothing a peer is pinged.
+	// OnSilent is called when it says nothing to that for as long, and again until
+	// it does: what comes of it is the callee's to decide. It must not block.
+	Quiet    time.Duration
+	OnSilent func(Silence)
 }
 
 // Conn is one WebSocket. Append, Flush, Ping, Close, Cut, Pending, Position,
@@ -68,7 +69,7 @@ type Conn struct {
 	drains  bool        // the connection has ended; what still comes is discarded
 	amid    atomic.Bool // it waits within a fragmented message; read by Drained
 
-	silence *silence // nil where Config.Silence is 0
+	watch *watch // nil where Config.Quiet is 0
 
 	entry  keepalive.Entry
 	busy   atomic.Bool // something was heard or sent since the last beat
@@ -112,8 +113,8 @@ func (c *Conn) init(nc net.Conn, early []byte, cfg *Config, client bool) {
 	}
 	c.in.client = client
 	c.in.within = noFragments
-	if cfg.Silence > 0 {
-		c.silence = new(silence)
+	if cfg.Quiet > 0 {
+		c.watch = new(watch)
 	}
 }
 
@@ -142,9 +143,9 @@ func (c *Conn) begin(h Handler) {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)
 	}
-	if s := c.silence; s != nil {
-		s.timer = time.AfterFunc(time.Hour, c.look)
-		s.timer.Reset(c.cfg.Silence / silentLooks)
+	if w := c.watch; w != nil {
+		w.timer = time.AfterFunc(time.Hour, c.look)
+		w.timer.Reset(c.cfg.Quiet)
 	}
 }
 

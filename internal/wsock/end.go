@@ -128,7 +128,7 @@ func (c *Conn) leave() {
 	if c.cfg.Ring != nil {
 		c.cfg.Ring.Remove(&c.entry)
 	}
-	c.silence.end()
+	c.watch.end()
 	c.in.release()
 }
 

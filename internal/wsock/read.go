@@ -32,7 +32,7 @@ func (c *Conn) turn() (again bool) {
 		c.lost(err)
 		return false
 	}
-	c.silence.stirs()
+	c.watch.stirs()
 	return c.work(chunk)
 }
 
@@ -55,12 +55,12 @@ func (c *Conn) work(chunk *sock.Chunk) (again bool) {
 func (c *Conn) readOn(chunk *sock.Chunk) (again bool) {
 	if spare := c.in.spare(); spare != nil {
 		n, err := c.sc.Read(spare)
-		c.silence.stirs()
+		c.watch.stirs()
 		return c.act(c.in.filled(n), nil) && c.goesOn(err)
 	}
 	into := chunk.B[:cap(chunk.B)]
 	n, err := c.sc.Read(into)
-	c.silence.stirs()
+	c.watch.stirs()
 	return c.consume(into[:n]) && c.goesOn(err)
 }
 
@@ -112,7 +112,7 @@ func (c *Conn) act(ev event, body []byte) (again bool) {
 // lost ends the connection because reading failed: abruptly, unless its ending
 // is known already.
 func (c *Conn) lost(err error) {
-	c.end(Ending{Cause: c.silence.cause(err)})
+	c.end(Ending{Cause: c.watch.cause(err)})
 	// After a Close the rest of what we have to say may still be on its way to
 	// a peer that only half-closed.
 	c.retire(c.drains && errors.Is(err, io.EOF))

@@ -6,56 +6,72 @@ import (
 	"time"
 )
 
-// ErrSilent is the cause of the ending of a connection that Config.Silence ended.
+// ErrSilent is the cause of the ending of a connection that Silence.GiveUp ended.
 var ErrSilent = errors.New("the peer is silent: it did not even answer a ping")
 
-// silentLooks is how many looks there are within Config.Silence: at the first
-// that finds nothing the peer is pinged, at the third in a row the connection is
-// cut. What came just after a look makes that four.
-const silentLooks = 4
+// Silence is a connection's whose peer did not answer a ping; see Config.OnSilent.
+type Silence struct {
+	conn *Conn
+	mark uint64
+}
+
+// Over reports whether something has come since.
+func (s Silence) Over() bool { return s.conn.watch.moves.Load() != s.mark }
+
+// GiveUp ends the connection abruptly, with ErrSilent, unless the silence is over
+// or the connection is, and reports whether it did.
+func (s Silence) GiveUp() bool {
+	if s.Over() || s.conn.watch.over.Load() {
+		return false
+	}
+	s.conn.watch.gaveUp.Store(true)
+	s.conn.Cut()
+	return true
+}
 
 // queuedMuch is more than our control frames leave unacknowledged.
 const queuedMuch = 1 << 10
 
-// silence watches over a connection whose peer may be gone without an end of
-// TCP: behind a balancer that acknowledges for it, or sooner than TCP gives up.
-type silence struct {
-	timer *time.Timer // set by begin
-	moved atomic.Bool // something came, or went out, since the last look
-	over  atomic.Bool // the connection has ended
-	found atomic.Bool // it was cut by us
+// watch looks after a connection whose peer may be gone without an end of TCP:
+// behind something that acknowledges for it, or sooner than TCP gives up.
+type watch struct {
+	timer  *time.Timer   // set by begin
+	moves  atomic.Uint64 // signs of life so far
+	over   atomic.Bool   // the connection has ended
+	gaveUp atomic.Bool
 
 	// Of look alone.
 
-	quiet  int // looks in a row that found nothing
-	queued int // bytes unacknowledged at the last one
+	seen   uint64 // moves at the last look
+	quiet  int    // looks in a row that found none
+	queued int    // bytes unacknowledged at the last look
 }
 
 // stirs notes that something came.
-func (s *silence) stirs() {
-	if s != nil {
-		s.moved.Store(true)
+func (w *watch) stirs() {
+	if w != nil {
+		w.moves.Add(1)
 	}
 }
 
 // wrote notes that the peer's side took so much of a message: a ping of ours is no
 // sign of life.
-func (s *silence) wrote(n int) {
-	if s != nil && n > queuedMuch {
-		s.moved.Store(true)
+func (w *watch) wrote(n int) {
+	if w != nil && n > queuedMuch {
+		w.moves.Add(1)
 	}
 }
 
-func (s *silence) end() {
-	if s != nil && s.timer != nil {
-		s.over.Store(true)
-		s.timer.Stop()
+func (w *watch) end() {
+	if w != nil && w.timer != nil {
+		w.over.Store(true)
+		w.timer.Stop()
 	}
 }
 
-// cause is why the connection ended, which err is if it was not our doing.
-func (s *silence) cause(err error) error {
-	if s != nil && s.found.Load() {
+// cause is why the connection ended, which err is if it was not given up.
+func (w *watch) cause(err error) error {
+	if w != nil && w.gaveUp.Load() {
 		return ErrSilent
 	}
 	return err
@@ -64,27 +80,28 @@ func (s *silence) cause(err error) error {
 // look is one look at a connection, and schedules the next. A connection that is
 // being closed has bounds of its own.
 func (c *Conn) look() {
-	s := c.silence
-	if s.over.Load() {
+	w := c.watch
+	if w.over.Load() {
 		return
 	}
 	c.mu.Lock()
 	shut := c.shut
 	c.mu.Unlock()
 	queued, _ := c.sc.Unacknowledged()
-	// A long message on a slow link keeps our ping waiting behind it.
-	draining := s.queued > queuedMuch && queued != s.queued
-	s.queued = queued
-	if s.quiet++; s.moved.Swap(false) || draining || shut {
-		s.quiet = 0
+	if w.queued > queuedMuch && queued != w.queued { // a long message keeps our ping waiting behind it
+		w.stirs()
 	}
-	switch s.quiet {
-	case 1:
+	w.queued = queued
+	moves := w.moves.Load()
+	if w.quiet++; moves != w.seen || shut {
+		w.quiet = 0
+	}
+	w.seen = moves
+	switch {
+	case w.quiet == 1:
 		c.Ping()
-	case silentLooks - 1:
-		s.found.Store(true)
-		c.Cut()
-		return
+	case w.quiet > 1:
+		c.cfg.OnSilent(Silence{c, moves})
 	}
-	s.timer.Reset(c.cfg.Silence / silentLooks)
+	w.timer.Reset(c.cfg.Quiet)
 }

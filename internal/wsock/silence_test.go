@@ -11,11 +11,14 @@ import (
 	"github.com/diverge-network/gateway/internal/wsock/wstest"
 )
 
-// watched is a served connection that may be silent for four seconds, over a pipe whose fake clock the test moves.
+// giveUp has a connection be pinged after a second of silence, and given up when nothing comes within another.
+var giveUp = &Config{Quiet: time.Second, OnSilent: func(s Silence) { s.GiveUp() }}
+
+// watched is a served connection, over a pipe whose fake clock the test moves.
 func watched(t *testing.T, f func(c *Conn, peer *pipePeer, r *recorder)) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		c := New(ours, nil, &Config{Silence: 4 * time.Second})
+		c := New(ours, nil, giveUp)
 		defer theirs.Close()
 		peer := &pipePeer{Conn: theirs}
 		go peer.read()
@@ -33,10 +36,10 @@ func TestAPeerThatDoesNotAnswerAPingIsGivenUp(t *testing.T) {
 		if got := peer.take(); !bytes.Equal(got, aPing) {
 			t.Fatalf("after a second of silence came %s, wanted a ping", hex(got))
 		}
-		pass(1800 * time.Millisecond)
+		pass(800 * time.Millisecond)
 		synctest.Wait()
 		if len(r.ended) > 0 {
-			t.Fatal("ended before the peer had two seconds to answer")
+			t.Fatal("ended before the peer had a second to answer")
 		}
 		pass(200 * time.Millisecond)
 		if e := <-r.ended; e.Clean || !errors.Is(e.Cause, ErrSilent) {
@@ -46,14 +49,14 @@ func TestAPeerThatDoesNotAnswerAPingIsGivenUp(t *testing.T) {
 }
 
 // Wherever between two looks the last sign of life came.
-func TestNoSilenceIsBorneForLongerThanAllowed(t *testing.T) {
+func TestNoSilenceLastsLongerThanThreeLooks(t *testing.T) {
 	for at := time.Duration(0); at < time.Second; at += 90 * time.Millisecond {
 		watched(t, func(_ *Conn, peer *pipePeer, r *recorder) {
 			pass(at)
 			peer.send(wstest.OpText, "the last")
 			began := time.Now()
 			<-r.ended
-			if took := time.Since(began); took > 4*time.Second || took < 2*time.Second {
+			if took := time.Since(began); took > 3*time.Second || took < 2*time.Second {
 				t.Errorf("with the last word after %v it ended %v later", at, took)
 			}
 		})
@@ -75,7 +78,7 @@ func TestAnythingThatComesIsASignOfLife(t *testing.T) {
 					} else {
 						peer.Write([]byte("more"))
 					}
-					pass(1900 * time.Millisecond)
+					pass(900 * time.Millisecond)
 				}
 				if len(r.ended) > 0 {
 					t.Fatalf("ended with %+v", <-r.ended)
@@ -89,7 +92,7 @@ func TestAnythingThatComesIsASignOfLife(t *testing.T) {
 func TestAPeerThatTakesWhatWeSayIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		c := New(ours, nil, &Config{Silence: 4 * time.Second})
+		c := New(ours, nil, giveUp)
 		r := newRecorder()
 		c.Serve(r)
 		c.Append(nil, make([]byte, 20*writeStep))
@@ -103,7 +106,7 @@ func TestAPeerThatTakesWhatWeSayIsAlive(t *testing.T) {
 				}
 				n += m
 			}
-			pass(1900 * time.Millisecond)
+			pass(900 * time.Millisecond)
 		}
 		if len(r.ended) > 0 {
 			t.Fatalf("ended with %+v", <-r.ended)
@@ -119,6 +122,36 @@ func TestAConnectionThatIsBeingClosedHasItsOwnTime(t *testing.T) {
 		c.Close(1000, "")
 		if e := <-r.ended; errors.Is(e.Cause, ErrSilent) || time.Since(began) != closeWait {
 			t.Errorf("ended with %+v after %v, wanted %v for the peer's Close", e, time.Since(began), closeWait)
+		}
+	})
+}
+
+func TestASilenceThatIsOverEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silences := make(chan Silence, 16)
+		ours, theirs := net.Pipe()
+		c := New(ours, nil, &Config{Quiet: time.Second, OnSilent: func(s Silence) { silences <- s }})
+		peer := &pipePeer{Conn: theirs}
+		go peer.read()
+		r := newRecorder()
+		c.Serve(r)
+		first := <-silences
+		if second := <-silences; first.Over() || second.Over() {
+			t.Error("over although nothing came")
+		}
+		peer.send(wstest.OpPong, "")
+		synctest.Wait()
+		if !first.Over() || first.GiveUp() {
+			t.Error("given up although it is over")
+		}
+		peer.send(wstest.OpBinary, "still here")
+		<-r.messages
+		later := <-silences
+		theirs.Close()
+		<-r.ended
+		synctest.Wait()
+		if later.GiveUp() {
+			t.Error("given up although the connection has ended")
 		}
 	})
 }

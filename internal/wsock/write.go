@@ -146,7 +146,7 @@ func (c *Conn) writeOut(p []byte) error {
 		if err != nil {
 			return err
 		}
-		c.silence.wrote(n)
+		c.watch.wrote(n)
 		p = p[n:]
 	}
 	return nil

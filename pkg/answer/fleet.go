@@ -71,7 +71,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 	s.Header, s.TLS, s.MaxMessage, s.Drain, s.Logger, s.Hooks = f.Header, f.TLS, f.MaxMessage, f.Drain, f.Logger, f.Hooks
 	log := s.logger()
 	r := &fleet{Fleet: f, ctx: ctx, base: base, log: log, members: make(map[string]*member)}
-	r.socket, r.lasting = s.sockets(log)
+	doubts := &doubts{ctx: ctx, knock: r.knock}
+	defer doubts.end()
+	r.socket, r.lasting = s.sockets(log, doubts)
 	r.pace.free = f.Dials
 	if f.Dials == 0 {
 		r.pace.free = DefaultDials
@@ -174,6 +176,12 @@ func (f *fleet) leaveAll() {
 	f.mu.Unlock()
 	f.ending.Wait()
 	f.log.Info("stopped serving the gateway's containers")
+}
+
+// knock makes the gateway answer something, for whichever container.
+func (f *fleet) knock(ctx context.Context) error {
+	r := run{Server: &f.server, base: containerURL(f.base, "default"), socket: f.socket}
+	return r.knock(ctx)
 }
 
 // listURL is where the list is, in the scheme of plain HTTP.

@@ -79,7 +79,7 @@ type list struct {
 func (f *fleet) suspectList() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.list.giveUp != nil && time.Since(f.list.began) >= silence/2 {
+	if f.list.giveUp != nil && time.Since(f.list.began) >= pingAfter {
 		f.list.giveUp(errListSilent)
 	}
 }

@@ -20,8 +20,9 @@ const (
 	dialTimeout = 3 * time.Second
 	// lineWait is the longest wait between two attempts to open /requests.
 	lineWait = 2 * time.Second
-	// silence is after how long a /requests connection, or the notifications path, on which nothing comes is given up.
-	silence = 4 * time.Second
+	// pingAfter is after how long of hearing nothing on /requests or the notifications path we ping, and after as long again
+	// doubt; see doubts.
+	pingAfter = time.Second
 
 	// settled is how long a /requests connection that brought no ask must have lasted for the next wait to be short.
 	settled = 10 * time.Second

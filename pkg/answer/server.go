@@ -83,7 +83,9 @@ func (s *Server) Run(ctx context.Context) error {
 		log = log.With("container", s.Container)
 	}
 	r := &run{Server: s, handler: s.Handler, base: base, log: log}
-	r.socket, r.lasting = s.sockets(log)
+	doubts := &doubts{ctx: ctx, knock: r.knock}
+	defer doubts.end()
+	r.socket, r.lasting = s.sockets(log, doubts)
 	r.start(ctx)
 	<-ctx.Done()
 	r.end()
@@ -98,14 +100,14 @@ func (s *Server) logger() *slog.Logger {
 }
 
 // sockets are what the paths for one answer, and the sockets that last, are opened with.
-func (s *Server) sockets(log *slog.Logger) (short, lasting *wsock.Config) {
+func (s *Server) sockets(log *slog.Logger, d *doubts) (short, lasting *wsock.Config) {
 	c := wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = DefaultMaxMessage
 	}
 	c.OnPanic = func(value any, stack []byte) { s.panicked(log, value, stack) }
 	lasts := c
-	lasts.Silence = silence
+	lasts.Quiet, lasts.OnSilent = pingAfter, d.raise
 	return &c, &lasts
 }
 
