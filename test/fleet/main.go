@@ -87,8 +87,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("--stalled: %d is not between 0 and 1000", o.stalled)
 	case o.soak && o.restart:
 		return o, errors.New("--soak and --restart: a level has no slope over two processes; choose one")
-	case o.soak && o.duration < time.Minute:
-		return o, fmt.Errorf("--duration: %v is too short for a soak: 1m is the least", o.duration)
+	case o.soak && o.duration < 2*time.Minute:
+		return o, fmt.Errorf("--duration: %v is too short for a soak: 2m is the least", o.duration)
 	case o.idle < time.Second:
 		return o, fmt.Errorf("--container-idle: %v is too short: 1s is the least", o.idle)
 	}

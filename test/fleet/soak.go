@@ -12,8 +12,9 @@ import (
 const (
 	// streamStall is the gateway's --stream-stall in a soak.
 	streamStall = 10 * time.Second
-	// quietEvery is the time between two quiet points, at most.
+	// quietEvery is the time between two quiet points, at most, and leastQuiet at least.
 	quietEvery = 5 * time.Minute
+	leastQuiet = 2 * time.Minute
 	// quietWithin is how long it may take until what has gone is forgotten and every gauge is what it should be, on top of
 	// forgotten.
 	quietWithin = 30 * time.Second
@@ -31,7 +32,7 @@ func (o options) padding() int {
 
 // quietPoints ticks where a soak compares the gauges; its end is another such point.
 func (t *trial) quietPoints() <-chan time.Time {
-	if !t.soak {
+	if !t.soak || t.duration/2 < leastQuiet {
 		return nil
 	}
 	return time.Tick(min(quietEvery, t.duration/2))

@@ -65,7 +65,7 @@ func (h *hush) end() {
 
 // stallFor is how long a reader stalls: the notifications fill the buffers below it in less, and the gateway bears it for
 // streamStall then.
-const stallFor = 75 * time.Second
+const stallFor = 60 * time.Second
 
 // stall has one container after the other open an event stream that it does not read.
 func (f *fleet) stall(ctx context.Context) {
