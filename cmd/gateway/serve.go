@@ -28,6 +28,8 @@ type serveCmd struct {
 
 	ContainerIdle time.Duration `help:"Report a container gone whose clients did nothing for this long, and forget it once its server has been gone for as long; 0 for never [${default}]." default:"10m" env:"GATEWAY_CONTAINER_IDLE" placeholder:"DURATION" group:"Containers"`
 
+	DrainTimeout time.Duration `help:"How long after SIGTERM what servers were asked already may still be answered, while new requests get 503; the callers that are left then get an error. 0: not at all [${default}]." default:"25s" env:"GATEWAY_DRAIN_TIMEOUT" placeholder:"DURATION" group:"Exchanges"`
+
 	SessionKeyFile string        `help:"File whose content (32 bytes or more) signs session ids, so that they outlive a restart and hold on every replica; a random key otherwise." env:"GATEWAY_SESSION_KEY_FILE" placeholder:"FILE" group:"Sessions and streams"`
 	SessionTTL     time.Duration `help:"How long an unused session lives [${default}]." default:"24h" env:"GATEWAY_SESSION_TTL" placeholder:"DURATION" group:"Sessions and streams"`
 	StreamStall    time.Duration `help:"Close an event stream whose reader took nothing for this long [${default}]." default:"30s" env:"GATEWAY_STREAM_STALL" placeholder:"DURATION" group:"Sessions and streams"`
@@ -53,13 +55,14 @@ func (s *serveCmd) config(w *world) gateway.Config {
 		SSEKeepAlive:   s.SSEKeepalive,
 		SSEAfter:       time.Duration(s.SSEAfter),
 		FarSide:        s.FarSide,
+		DrainTimeout:   s.DrainTimeout,
 		Version:        b.version,
 		Revision:       b.revision,
 		Logger:         w.log,
 	}
 }
 
-// Run serves until the world's context ends, then closes gracefully.
+// Run serves until the world's context ends, then lets what is being answered be answered and closes gracefully.
 func (s *serveCmd) Run(w *world) error {
 	// Who asks a service to read its files anew must not end every container's calls.
 	signal.Ignore(syscall.SIGHUP)
@@ -77,7 +80,10 @@ func (s *serveCmd) Run(w *world) error {
 	w.log.Info("serving", "outside", g.OutsideAddr().String(), "inside", g.InsideAddr().String(), "ops", g.OpsAddr().String())
 	select {
 	case <-w.ctx.Done():
-		w.log.Info("stopping")
+		w.log.Info("stopping", "drain_timeout", s.DrainTimeout)
+		if left := g.Drain(context.Background()); left > 0 {
+			w.log.Warn("the drain timed out: callers get an error", "drain_timeout", s.DrainTimeout, "callers", left)
+		}
 	case <-g.Failed():
 	}
 	return closeGateway(g)

@@ -56,6 +56,9 @@ type Config struct {
 	// once where there is progress; 0 is at once, mux.Never always JSON and no progress.
 	SSEAfter time.Duration
 
+	// DrainTimeout is how long Drain waits for answers that servers are at work on; 0: not at all.
+	DrainTimeout time.Duration
+
 	// FarSide is the MCP revision of what is behind the provider's server, which decides what it is told of the stateless
 	// one: one of inside.FarSides, or "" for any revision with sessions.
 	FarSide string
@@ -80,6 +83,7 @@ func Default() Config {
 		StreamStall:   30 * time.Second,
 		SSEKeepAlive:  15 * time.Second,
 		SSEAfter:      5 * time.Second,
+		DrainTimeout:  25 * time.Second,
 	}
 }
 
@@ -104,6 +108,9 @@ func (c *Config) Validate() error {
 	}
 	if c.SSEAfter < 0 && c.SSEAfter != mux.Never {
 		return &ConfigError{Flag: "--sse-after", Value: c.SSEAfter.String(), Problem: "is negative: use a duration, 0 for at once, or never"}
+	}
+	if c.DrainTimeout < 0 {
+		return &ConfigError{Flag: "--drain-timeout", Value: c.DrainTimeout.String(), Problem: "is negative: use a duration, or 0 to wait for nothing"}
 	}
 	if c.FarSide != "" && !slices.Contains(inside.FarSides(), c.FarSide) {
 		return &ConfigError{Flag: "--far-side", Value: c.FarSide, Problem: "is no revision that is served: there are " + strings.Join(inside.FarSides(), ", ")}

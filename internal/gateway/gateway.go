@@ -38,6 +38,8 @@ type Gateway struct {
 	inside  room
 	watch   room
 
+	drainInside func() // set by Start
+
 	serving sync.WaitGroup // one goroutine per listener, and the sweep
 	ending  chan struct{}  // closed by Close
 	mu      sync.Mutex     // guards what follows
@@ -122,7 +124,8 @@ func (g *Gateway) InsideAddr() net.Addr  { return g.inside.bound.Addr() }
 func (g *Gateway) OpsAddr() net.Addr     { return g.watch.bound.Addr() }
 
 // Close stops serving: /readyz fails, nothing new is accepted, callers that wait are told that the gateway stops, and the
-// sockets are closed, /requests with a Close and answer paths without one (protocol A6). It returns when every goroutine
+// sockets are closed: first /requests with a Close, and answer paths without one (protocol A6), then the clients' streams,
+// those of subscriptions with their last result. It returns when every goroutine
 // of the gateway has ended; what is left when ctx ends is cut. The error says what did not end well, also before Close.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.mu.Lock()
@@ -136,11 +139,9 @@ func (g *Gateway) Close(ctx context.Context) error {
 	_ = g.inside.bound.Close()
 	// Callers are answered before their connections are closed.
 	g.mux.Stop()
-	var outsideErr, insideErr error
-	var both sync.WaitGroup
-	both.Go(func() { outsideErr = g.outside.server.Shutdown(ctx) })
-	both.Go(func() { insideErr = g.inside.server.Shutdown(ctx) })
-	both.Wait()
+	// What servers say until the end of their connections still has streams to go to.
+	outsideErr := g.outside.server.Shutdown(ctx)
+	insideErr := g.inside.server.Shutdown(ctx)
 	// Last, so that the end can be watched.
 	opsErr := g.ops.Shutdown(ctx)
 	g.serving.Wait()

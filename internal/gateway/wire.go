@@ -86,7 +86,7 @@ func (g *Gateway) wire() error {
 		Observer:    g.ops,
 		Logger:      g.log,
 	})
-	g.inside.server = insideHandler
+	g.inside.server, g.drainInside = insideHandler, insideHandler.Drain
 	g.watch.server = g.ops
 	return nil
 }

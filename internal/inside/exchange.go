@@ -83,7 +83,7 @@ func (x *exchange) finish() (more bool) {
 	length := head.ContentLength()
 	unread := !x.read && length != 0 && length != noBody
 	short := length >= 0 && length <= smallBody && !x.request.MayContinue()
-	last := x.spoilt || unread && !short || head.ConnectionClose() || c.handler.stopped()
+	last := x.spoilt || unread && !short || head.ConnectionClose() || c.handler.leaving()
 	if last {
 		x.response.SetConnectionClose()
 	} else if !head.IsHTTP11() {
@@ -111,7 +111,7 @@ func (x *exchange) finishEvents() (more bool) {
 	switch more = x.events.end(); {
 	case x.events.broken:
 		return false
-	case more && !x.spoilt && !c.handler.stopped():
+	case more && !x.spoilt && !c.handler.leaving():
 		return true
 	case x.spoilt || c.in != nil && c.in.Buffered() > 0:
 		c.farewell()

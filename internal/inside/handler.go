@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -67,6 +68,8 @@ type Handler struct {
 	mu        sync.Mutex // guards listeners and the closing of stopping; a leaf
 	listeners map[net.Listener]struct{}
 	stopping  chan struct{}
+
+	draining atomic.Bool
 }
 
 // New checks the config and makes the Handler. Shutdown ends what it starts.
@@ -133,6 +136,10 @@ func (h *Handler) serve(x *exchange) {
 	case fasthttp.MethodPost:
 		h.post(x, container)
 	case fasthttp.MethodGet:
+		if h.draining.Load() {
+			h.refuse(x, ReasonShutdown, detail{})
+			return
+		}
 		h.listen(x, container)
 	case fasthttp.MethodOptions:
 		h.preflight(x)

@@ -67,6 +67,10 @@ func (h *Handler) post(x *exchange, container string) {
 		h.postOther(x, err)
 		return
 	}
+	if p.message.Form == codec.FormRequest && h.draining.Load() {
+		h.refuse(x, ReasonShutdown, detail{id: p.message.ID})
+		return
+	}
 	if p.classify(); p.era == modern {
 		h.modern(x)
 	} else {
@@ -112,6 +116,8 @@ func (h *Handler) postOther(x *exchange, err error) {
 	switch {
 	case !errors.As(err, &invalid):
 		h.refuse(x, ReasonNotJSON, detail{cause: err.Error()})
+	case invalid.Batch && h.draining.Load():
+		h.refuse(x, ReasonShutdown, detail{})
 	case invalid.Batch:
 		h.array(x)
 	default:

@@ -48,6 +48,12 @@ type Config struct {
 
 	// TLS is what Dial uses for wss URLs; nil is the default configuration.
 	TLS *tls.Config
+
+	// Quiet, if it is not 0, is after how long of hearing nothing a peer is pinged.
+	// OnSilent is called when it says nothing to that for as long, and again until
+	// it does: what comes of it is the callee's to decide. It must not block.
+	Quiet    time.Duration
+	OnSilent func(Silence)
 }
 
 // Conn is one WebSocket. Append, AppendText, Flush, Ping, Close, Cut, Pending,
@@ -67,6 +73,8 @@ type Conn struct {
 	drains  bool        // the connection has ended; what still comes is discarded
 	more    bool        // there may be unread bytes behind what is being acted on
 	amid    atomic.Bool // it waits within a fragmented message; read by Drained
+
+	watch *watch // nil where Config.Quiet is 0
 
 	entry  keepalive.Entry
 	busy   atomic.Bool // something was heard or sent since the last beat
@@ -110,6 +118,9 @@ func (c *Conn) init(nc net.Conn, early []byte, cfg *Config, client bool) {
 	}
 	c.in.client = client
 	c.in.within = noFragments
+	if cfg.Quiet > 0 {
+		c.watch = new(watch)
+	}
 }
 
 // client says that our role is the client's.
@@ -137,6 +148,10 @@ func (c *Conn) begin(h Handler) {
 	if c.cfg.Ring != nil {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)
+	}
+	if w := c.watch; w != nil {
+		w.timer = time.AfterFunc(time.Hour, c.look)
+		w.timer.Reset(c.cfg.Quiet)
 	}
 }
 

@@ -130,6 +130,7 @@ func (c *Conn) leave() {
 	if c.cfg.Ring != nil {
 		c.cfg.Ring.Remove(&c.entry)
 	}
+	c.watch.end()
 	c.in.release()
 }
 

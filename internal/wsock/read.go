@@ -34,6 +34,7 @@ func (c *Conn) turn(work func(*Conn, *sock.Chunk) bool) (again bool) {
 		c.lost(err)
 		return false
 	}
+	c.watch.stirs()
 	return work(c, chunk)
 }
 
@@ -64,12 +65,14 @@ func (c *Conn) worked(chunk *sock.Chunk) (again bool) {
 func (c *Conn) readOn(chunk *sock.Chunk) (again bool) {
 	if spare := c.in.spare(); spare != nil {
 		n, err := c.sc.Read(spare)
+		c.watch.stirs()
 		again = c.act(c.in.filled(n), nil)
 		c.lull()
 		return again && c.goesOn(err)
 	}
 	into := chunk.B[:cap(chunk.B)]
 	n, err := c.sc.Read(into)
+	c.watch.stirs()
 	return c.consume(into[:n]) && c.goesOn(err)
 }
 
@@ -138,7 +141,7 @@ func (c *Conn) act(ev event, body []byte) (again bool) {
 // lost ends the connection because reading failed: abruptly, unless its ending
 // is known already.
 func (c *Conn) lost(err error) {
-	c.end(Ending{Cause: err})
+	c.end(Ending{Cause: c.watch.cause(err)})
 	// After a Close the rest of what we have to say may still be on its way to
 	// a peer that only half-closed.
 	c.retire(c.drains && errors.Is(err, io.EOF))

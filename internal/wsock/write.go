@@ -148,6 +148,7 @@ func (c *Conn) writeOut(p []byte) error {
 		if err != nil {
 			return err
 		}
+		c.watch.wrote(n)
 		p = p[n:]
 	}
 	return nil

@@ -114,7 +114,7 @@ func TestR5_ARefusedClaimIsTriedAgainAfterGrowingWaits(t *testing.T) {
 				return sock, nil
 			}, func(d *dials, s *Server) {
 				pass(time.Minute)
-				want := []time.Duration{0, 50, 150, 350, 750, 1550, 3150, 5650, 8150, 10650} // halves of 100, 200 … 5,000
+				want := []time.Duration{0, 50, 150, 350, 750, 1550, 2550, 3550, 4550, 5550} // halves of 100, 200 … 2,000
 				if len(d.log) != len(want) {
 					t.Fatalf("%d attempts, want %d: %v", len(d.log), len(want), d.log)
 				}

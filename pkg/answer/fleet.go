@@ -70,7 +70,10 @@ func (f *Fleet) Run(ctx context.Context) error {
 	s := &f.server
 	s.Header, s.TLS, s.MaxMessage, s.Drain, s.Logger, s.Hooks = f.Header, f.TLS, f.MaxMessage, f.Drain, f.Logger, f.Hooks
 	log := s.logger()
-	r := &fleet{Fleet: f, ctx: ctx, base: base, log: log, socket: s.sockets(log), members: make(map[string]*member)}
+	r := &fleet{Fleet: f, ctx: ctx, base: base, log: log, members: make(map[string]*member)}
+	doubts := &doubts{ctx: ctx, knock: r.knock}
+	defer doubts.end()
+	r.socket, r.lasting = s.sockets(log, doubts)
 	r.pace.free = f.Dials
 	if f.Dials == 0 {
 		r.pace.free = DefaultDials
@@ -84,17 +87,19 @@ func (f *Fleet) Run(ctx context.Context) error {
 // before those of pace and of a member's run.
 type fleet struct {
 	*Fleet
-	ctx    context.Context
-	base   string
-	log    *slog.Logger
-	socket *wsock.Config
-	hush   hush
-	pace   pace
+	ctx     context.Context
+	base    string
+	log     *slog.Logger
+	socket  *wsock.Config
+	lasting *wsock.Config
+	hush    hush
+	pace    pace
 
 	ending sync.WaitGroup // members that are being left
 
 	mu      sync.Mutex
 	members map[string]*member // the newest of each id, until its /requests has ended
+	list    list               // that is followed
 }
 
 // came makes sure that a container that is on the list is served.
@@ -171,6 +176,12 @@ func (f *fleet) leaveAll() {
 	f.mu.Unlock()
 	f.ending.Wait()
 	f.log.Info("stopped serving the gateway's containers")
+}
+
+// knock makes the gateway answer something, for whichever container.
+func (f *fleet) knock(ctx context.Context) error {
+	r := run{Server: &f.server, base: containerURL(f.base, "default"), socket: f.socket}
+	return r.knock(ctx)
 }
 
 // listURL is where the list is, in the scheme of plain HTTP.

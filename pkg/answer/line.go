@@ -73,6 +73,7 @@ func (l *line) Message(b *codec.Buffer) *wsock.Violation {
 // Ended implements wsock.Handler.
 func (l *line) Ended(e wsock.Ending) {
 	l.ending = e
+	l.run.suspect(e)
 	l.lose()
 	go l.run.lost(l)
 }

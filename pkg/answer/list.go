@@ -24,11 +24,14 @@ const (
 	longestLine = 64 << 10
 	// longestReason bounds what is read of a refusal's body.
 	longestReason = 1 << 10
+	// listSilence is after how long a list that says nothing is given up: the gateway says something every 30 s.
+	listSilence = 75 * time.Second
 )
 
 var (
 	errListTimeout = errors.New("the gateway did not answer in time")
 	errListEnded   = errors.New("the gateway ended the list")
+	errListSilent  = errors.New("the gateway was silent for too long")
 )
 
 // follow follows the list of containers until ctx ends, from its beginning whenever it has broken off.
@@ -65,10 +68,34 @@ type listLine struct {
 	Went     *string `json:"went"`
 }
 
+// list is one following of the list. Guarded by fleet.mu.
+type list struct {
+	began  time.Time
+	giveUp context.CancelCauseFunc // nil: none is followed
+}
+
+// suspectList gives the list up because the gateway was silent on a socket: there is nothing that a list answers, and the
+// path to the gateway is most likely the same. A list that began while a ping was waited for is not meant.
+func (f *fleet) suspectList() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.list.giveUp != nil && time.Since(f.list.began) >= pingAfter {
+		f.list.giveUp(errListSilent)
+	}
+}
+
+func (f *fleet) setList(l list) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = l
+}
+
 // followOnce follows one list until it breaks off, and returns why it did.
 func (f *fleet) followOnce() error {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)
+	f.setList(list{time.Now(), cancel})
+	defer f.setList(list{})
 	timer := time.AfterFunc(dialTimeout, func() { cancel(errListTimeout) })
 	open := f.openList
 	if open == nil {
@@ -81,9 +108,12 @@ func (f *fleet) followOnce() error {
 	}
 	defer body.Close()
 	f.counters.lists.Add(1)
+	mute := time.AfterFunc(listSilence, func() { cancel(errListSilent) })
+	defer mute.Stop()
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, longestLine)
 	for named := 0; lines.Scan(); {
+		mute.Reset(listSilence)
 		if len(lines.Bytes()) == 0 {
 			continue
 		}
@@ -111,7 +141,10 @@ func (f *fleet) followOnce() error {
 			f.complete()
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return err
 	}
 	return errListEnded

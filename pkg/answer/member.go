@@ -44,8 +44,10 @@ func (f *fleet) enter(id string, after <-chan struct{}) *member {
 		base:      containerURL(f.base, id),
 		log:       f.log.With("container", id),
 		socket:    f.socket,
+		lasting:   f.lasting,
 		admission: m,
 		hush:      &f.hush,
+		silent:    f.suspectList,
 	}
 	if after == noFormer {
 		m.visit = newVisit() // here, so that the queue has the list's order

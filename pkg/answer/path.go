@@ -29,7 +29,7 @@ type path struct {
 // never opened would leave its caller waiting. nil: the gateway refused it, or lost it with its connection.
 func (r *run) openPath(announced context.Context, ask codec.Ask) (*path, Outcome) {
 	url := string(codec.AppendPath([]byte(r.base), ask.Kind, ask.Channel))
-	retry := backoff.Backoff{Jitter: r.jitter}
+	retry := backoff.Backoff{Cap: lineWait, Jitter: r.jitter}
 	for first := true; ; first = false {
 		sock, err := r.openAnswer(announced, ask.Kind, url)
 		if err == nil {
@@ -60,7 +60,9 @@ const maxHandshakes = 256
 // openAnswer makes one attempt. A path that every container has waits its turn in the fleet; a call's does not, for
 // somebody waits for it.
 func (r *run) openAnswer(announced context.Context, k codec.Kind, url string) (socket, error) {
+	cfg := r.lasting
 	if !k.Many() {
+		cfg = r.socket
 		select {
 		case r.handshakes <- struct{}{}:
 			defer func() { <-r.handshakes }()
@@ -74,7 +76,7 @@ func (r *run) openAnswer(announced context.Context, k codec.Kind, url string) (s
 		}
 		defer r.admission.handshaken()
 	}
-	return r.open(r.serving, url)
+	return r.open(r.serving, url, cfg)
 }
 
 // Message implements wsock.Handler: the gateway sends nothing on an answer path (protocol A9).
@@ -87,6 +89,7 @@ func (p *path) Message(b *codec.Buffer) *wsock.Violation {
 // Ended implements wsock.Handler.
 func (p *path) Ended(e wsock.Ending) {
 	p.ending = e
+	p.run.suspect(e)
 	p.run.counters.open.Add(-1)
 	p.end(errPathEnded)
 	close(p.ended)

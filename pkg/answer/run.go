@@ -13,8 +13,17 @@ import (
 )
 
 const (
+	// What bounds the time until a container is served again once its gateway can be reached: an attempt that began
+	// before that, and the wait behind it. 5 s together (protocol R5).
+
 	// dialTimeout bounds one attempt to open a path: TCP, TLS and the upgrade.
-	dialTimeout = 10 * time.Second
+	dialTimeout = 3 * time.Second
+	// lineWait is the longest wait between two attempts to open /requests.
+	lineWait = 2 * time.Second
+	// pingAfter is after how long of hearing nothing on /requests or the notifications path we ping, and after as long again
+	// doubt; see doubts.
+	pingAfter = time.Second
+
 	// settled is how long a /requests connection that brought no ask must have lasted for the next wait to be short.
 	settled = 10 * time.Second
 	// remind is how often an attempt that keeps failing says so again.
@@ -32,9 +41,11 @@ type run struct {
 	handler   Handler
 	base      string
 	log       *slog.Logger
-	socket    *wsock.Config
-	admission admission // nil: dial at any time
-	hush      *hush     // nil: alone, and heard
+	socket    *wsock.Config // of a path for one answer
+	lasting   *wsock.Config // of /requests and the notifications path
+	admission admission     // nil: dial at any time
+	hush      *hush         // nil: alone, and heard
+	silent    func()        // called when the gateway was silent on a socket; nil: nobody cares
 
 	listening context.Context // ends when /requests shall be closed
 	serving   context.Context // lives until the drain is over; every path and handler call hangs on it
@@ -69,7 +80,7 @@ type admission interface {
 func (r *run) start(listening context.Context) {
 	r.listening = listening
 	r.serving, r.stop = context.WithCancelCause(context.WithoutCancel(listening))
-	r.retry.Jitter = r.jitter
+	r.retry.Jitter, r.retry.Cap = r.jitter, lineWait
 	r.handshakes = make(chan struct{}, maxHandshakes)
 	r.lines.Add(1)
 	go r.listen()
@@ -181,6 +192,13 @@ func (r *run) disconnected(err error) {
 	}
 }
 
+// suspect tells who cares that a socket ended because the gateway was silent on it.
+func (r *run) suspect(e wsock.Ending) {
+	if r.silent != nil && errors.Is(e.Cause, wsock.ErrSilent) {
+		r.silent()
+	}
+}
+
 func (r *run) openLine() (socket, error) {
 	if r.admission != nil {
 		if !r.admission.admitLine(r.listening) {
@@ -188,16 +206,16 @@ func (r *run) openLine() (socket, error) {
 		}
 		defer r.admission.handshaken()
 	}
-	return r.open(r.listening, r.base+"/requests")
+	return r.open(r.listening, r.base+"/requests", r.lasting)
 }
 
-func (r *run) open(ctx context.Context, url string) (socket, error) {
+func (r *run) open(ctx context.Context, url string, cfg *wsock.Config) (socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if r.dial != nil {
-		return r.dial(ctx, url, r.Header, r.socket)
+		return r.dial(ctx, url, r.Header, cfg)
 	}
-	return dialGateway(ctx, url, r.Header, r.socket)
+	return dialGateway(ctx, url, r.Header, cfg)
 }
 
 func dialGateway(ctx context.Context, url string, header http.Header, cfg *wsock.Config) (socket, error) {

@@ -82,7 +82,10 @@ func (s *Server) Run(ctx context.Context) error {
 		base = containerURL(base, s.Container)
 		log = log.With("container", s.Container)
 	}
-	r := &run{Server: s, handler: s.Handler, base: base, log: log, socket: s.sockets(log)}
+	r := &run{Server: s, handler: s.Handler, base: base, log: log}
+	doubts := &doubts{ctx: ctx, knock: r.knock}
+	defer doubts.end()
+	r.socket, r.lasting = s.sockets(log, doubts)
 	r.start(ctx)
 	<-ctx.Done()
 	r.end()
@@ -96,13 +99,16 @@ func (s *Server) logger() *slog.Logger {
 	return slog.Default()
 }
 
-func (s *Server) sockets(log *slog.Logger) *wsock.Config {
-	c := &wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS}
+// sockets are what the paths for one answer, and the sockets that last, are opened with.
+func (s *Server) sockets(log *slog.Logger, d *doubts) (short, lasting *wsock.Config) {
+	c := wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = DefaultMaxMessage
 	}
 	c.OnPanic = func(value any, stack []byte) { s.panicked(log, value, stack) }
-	return c
+	lasts := c
+	lasts.Quiet, lasts.OnSilent = pingAfter, d.raise
+	return &c, &lasts
 }
 
 // baseURL is what the protocol's paths are appended to; of names the struct whose Gateway it is.

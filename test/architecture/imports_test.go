@@ -51,6 +51,7 @@ var law = map[string]struct {
 	"bench/report":                {rooms: []string{"bench"}},
 	"test/architecture":           {},
 	"test/attack":                 {},
+	"test/faults":                 {rooms: []string{"test/stack"}, foreign: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog"}},
 	"test/fleet":                  {foreign: []string{"golang.org/x/sys"}},
 	"test/e2e":                    {rooms: []string{"pkg", "internal"}},
 	"test/interop/snippets":       {rooms: []string{"pkg", "internal"}},
@@ -78,7 +79,7 @@ func TestTheProgramHoldsNothingOfItsBenchmarks(t *testing.T) {
 	}
 	for path := range strings.Lines(string(out)) {
 		path = strings.TrimSpace(path)
-		if under(path, []string{module + "bench", "github.com/go-analyze", "golang.org/x/image", "github.com/golang/freetype"}) {
+		if under(path, []string{module + "bench", "github.com/go-analyze", "github.com/Shopify", "golang.org/x/image", "github.com/golang/freetype"}) {
 			t.Errorf("%s is part of the program", path)
 		}
 	}

@@ -24,7 +24,7 @@ func startClients(o options, inside string, errs io.Writer) (*clients, error) {
 		return nil, err
 	}
 	cmd := exec.Command(self, clientsCommand, "--inside", inside, "--containers", fmt.Sprint(o.containers),
-		"--rate", fmt.Sprint(o.rate), "--replace", fmt.Sprint(o.replace), "--young", o.young().String())
+		"--rate", fmt.Sprint(o.rate), "--replace", fmt.Sprint(o.replace), "--young", o.young().String(), "--stalled", fmt.Sprint(o.stalled))
 	c := &clients{}
 	cmd.Stderr = errs
 	cmd.Stdout = &lines{each: c.hear}

@@ -39,6 +39,7 @@ type fleet struct {
 	slots    []*slot
 	heard    atomic.Uint64 // the notification that all should have heard
 	young    time.Duration // how long a container need not have heard anything
+	hushed   hush
 }
 
 // slot has one container at a time.
@@ -55,6 +56,7 @@ func beClients(args []string, in io.Reader, out, errs io.Writer) int {
 	containers := flags.Int("containers", 0, "containers at any time")
 	rate := flags.Float64("rate", 0, "calls a second")
 	young := flags.Duration("young", 0, "how long a container need not have heard a notification")
+	stalled := flags.Int("stalled", 0, "event streams that nobody reads")
 	replace := flags.Float64("replace", 0, "percent of the containers replaced in a minute")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage
@@ -77,6 +79,9 @@ func beClients(args []string, in io.Reader, out, errs io.Writer) int {
 		running.Go(func() { f.occupy(ctx, s) })
 	}
 	running.Go(func() { f.work(working, ctx, *rate) })
+	for range *stalled {
+		running.Go(func() { f.stall(working) })
+	}
 	running.Go(func() { f.churn(working, *replace/100*float64(*containers)/60) })
 
 	reports := json.NewEncoder(out)
@@ -114,6 +119,10 @@ func (f *fleet) obey(order string, finish context.CancelFunc) {
 	switch word, rest, _ := strings.Cut(order, " "); word {
 	case tellRestarting, tellRecovering, tellSteady:
 		f.phases.enter(phase(word))
+	case tellQuiet:
+		f.hushed.begin()
+	case tellLively:
+		f.hushed.end()
 	case tellFinish:
 		finish()
 	case tellHeard:
@@ -127,8 +136,13 @@ func (f *fleet) report() report {
 	r := f.tally.report()
 	r.Phase = f.phases.mark().phase
 	r.Heard = f.heard.Load()
+	r.Quiet = f.hushed.now()
 	for _, s := range f.slots {
-		if c := s.now.Load(); c != nil && time.Since(c.came) > f.young && c.numbers.newest() < r.Heard {
+		c := s.now.Load()
+		if c != nil && r.Quiet {
+			r.Names = append(r.Names, c.id)
+		}
+		if c != nil && time.Since(c.came) > f.young && c.numbers.newest() < r.Heard {
 			r.Deaf++
 		}
 	}
@@ -172,6 +186,9 @@ func (f *fleet) work(ctx, calls context.Context, rate float64) {
 		last = time.Now()
 		f.tally.note(func(r *report) { r.Late = max(r.Late, since-pace) })
 		since = min(since, mostDue)
+		if f.hushed.now() {
+			continue
+		}
 		if all = all || f.full(); !all {
 			continue
 		}
@@ -213,7 +230,7 @@ func (f *fleet) churn(ctx context.Context, perSecond float64) {
 		case <-ctx.Done():
 			return
 		}
-		if all = all || f.full(); !all {
+		if all = all || f.full(); !all || f.hushed.now() {
 			continue
 		}
 		select {

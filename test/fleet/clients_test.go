@@ -15,7 +15,7 @@ import (
 // speak to, without a gateway between.
 func play(t *testing.T, twist func(http.Handler) http.Handler) report {
 	t.Helper()
-	u, err := startUpstream(time.Millisecond)
+	u, err := startUpstream(time.Millisecond, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,10 +204,20 @@ func (c *container) listen(ctx context.Context, opened chan struct{}) {
 	}
 }
 
+// wholeLines is bufio.ScanLines, except that a line which the end of the stream cuts off is none: a stream is left in the
+// midst of an event.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if bytes.IndexByte(data, '\n') < 0 {
+		return 0, nil, nil
+	}
+	return bufio.ScanLines(data, atEOF)
+}
+
 // hear reads a stream to its end.
 func (c *container) hear(stream io.Reader) error {
 	events := bufio.NewScanner(stream)
 	events.Buffer(make([]byte, 0, 512), 64<<10)
+	events.Split(wholeLines)
 	for events.Scan() {
 		data, ok := bytes.CutPrefix(events.Bytes(), []byte("data: "))
 		if !ok {
@@ -225,7 +235,7 @@ func (c *container) hear(stream io.Reader) error {
 			h := c.numbers.hear(n.Params.Data)
 			c.tally.hears(c.id, n.Params.Data, h, c.phases.mark().phase != steady)
 		default:
-			c.tally.faults.add("%s heard %.200q (%v)", c.id, data, err)
+			c.tally.faults.add("%s heard %d bytes, %.60q to %.60q (%v)", c.id, len(data), data, data[max(0, len(data)-60):], err)
 		}
 	}
 	if err := events.Err(); err != nil {

@@ -27,6 +27,8 @@ type options struct {
 	restart    bool
 	notify     time.Duration // between notifications
 	idle       time.Duration // the gateway's --container-idle
+	soak       bool
+	stalled    int // clients that do not read; with soak alone
 }
 
 // young is how long a container need not have heard a notification: it hears from its first ask on, and the gateway's
@@ -59,9 +61,14 @@ func parse(args []string) (options, error) {
 	flags.Float64Var(&o.replace, "replace", 10, "percent of the containers replaced in a minute")
 	flags.BoolVar(&o.restart, "restart", false, "restart the gateway in the middle")
 	flags.DurationVar(&o.notify, "notify", 2*time.Second, "time between notifications, each of which goes to every container")
+	flags.BoolVar(&o.soak, "soak", false, "have readers that stall, compare the gateway's gauges with what there is, and judge levels by their slope")
+	flags.IntVar(&o.stalled, "stalled", 30, "with --soak, event streams that nobody reads")
 	flags.DurationVar(&o.idle, "container-idle", 20*time.Second, "the gateway's --container-idle")
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	if !o.soak {
+		o.stalled = 0
 	}
 	switch {
 	case flags.NArg() > 0:
@@ -76,6 +83,12 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("--replace: %v is not between 0 and 1000", o.replace)
 	case o.notify < 10*time.Millisecond:
 		return o, fmt.Errorf("--notify: %v is too short: 10ms is the least", o.notify)
+	case o.stalled < 0 || o.stalled > 1000:
+		return o, fmt.Errorf("--stalled: %d is not between 0 and 1000", o.stalled)
+	case o.soak && o.restart:
+		return o, errors.New("--soak and --restart: a level has no slope over two processes; choose one")
+	case o.soak && o.duration < 2*time.Minute:
+		return o, fmt.Errorf("--duration: %v is too short for a soak: 2m is the least", o.duration)
 	case o.idle < time.Second:
 		return o, fmt.Errorf("--container-idle: %v is too short: 1s is the least", o.idle)
 	}

@@ -14,6 +14,11 @@ type report struct {
 	Hung    int            // calls that got nothing for too long
 	Running int
 
+	Quiet    bool     // no calls are begun, nobody is replaced, and no reader stalls
+	Names    []string // with Quiet, the containers that are up
+	Stalling int      // event streams that nobody reads
+	Stalled  int      // those that the gateway has ended
+
 	Replaced      int
 	Reopened      int // event streams
 	Notifications int
@@ -42,5 +47,7 @@ const (
 	tellRecovering = "recovering"
 	tellSteady     = "steady"
 	tellFinish     = "finish" // no more calls and no more replacing
+	tellQuiet      = "quiet"
+	tellLively     = "lively" // after quiet
 	tellHeard      = "heard"  // with a number: report.Deaf is about it
 )

@@ -35,6 +35,8 @@ type trial struct {
 	restarted string   // what the restart was like
 	deaf      deafness
 	oddities  map[string]bool
+	quiets    int       // points at which the gauges were compared
+	settles   time.Time // when as many containers that have left are remembered as before the last of them
 }
 
 // run makes the run and tells how it went. It returns the exit status.
@@ -74,6 +76,11 @@ func (t *trial) run(ctx context.Context) (err error) {
 	if err := t.watch(ctx); err != nil {
 		return err
 	}
+	if t.soak {
+		if err := t.quiet(ctx); err != nil {
+			return err
+		}
+	}
 	t.finish(ctx)
 	return nil
 }
@@ -97,7 +104,7 @@ func (t *trial) prepare(ctx context.Context, dir string) error {
 }
 
 func (t *trial) start(ctx context.Context) (err error) {
-	if t.upstream, err = startUpstream(t.notify); err != nil {
+	if t.upstream, err = startUpstream(t.notify, t.padding()); err != nil {
 		return err
 	}
 	if err = t.startGateway(ctx); err != nil {
@@ -121,6 +128,9 @@ const (
 func (t *trial) startGateway(ctx context.Context) (err error) {
 	serve := exec.Command(t.binary, "serve", "--log-format", "json", "--outside", t.outside, "--inside", t.inside,
 		"--ops", t.ops, "--session-key-file", t.key, "--container-idle", t.idle.String())
+	if t.soak {
+		serve.Args = append(serve.Args, "--stream-stall", streamStall.String())
+	}
 	serve.Stderr = t.digest.of("gateway")
 	if t.gateway, err = spawn("gateway", serve); err != nil {
 		return err

@@ -35,7 +35,7 @@ gateway_notifications_dropped_total{reason="room"} 4
 		"gateway_panics_total is 1",
 		`gateway_refusals_total{listener="inside",reason="other"} is 2`,
 	}
-	if got := m.odd(); !reflect.DeepEqual(got, want) {
+	if got := m.odd(false); !reflect.DeepEqual(got, want) {
 		t.Errorf("odd: %q", got)
 	}
 	if _, err := parseMetrics(strings.NewReader("a b\n")); err == nil {

@@ -15,8 +15,8 @@ func (t *trial) summary(interrupted bool) int {
 		r = t.clients.latest()
 	}
 	print("")
-	print("fleet --containers %d --duration %v --rate %v --replace %v --restart=%v --notify %v --container-idle %v",
-		t.containers, t.duration, t.rate, t.replace, t.restart, t.notify, t.idle)
+	print("fleet --containers %d --duration %v --rate %v --replace %v --restart=%v --notify %v --container-idle %v --soak=%v --stalled %d",
+		t.containers, t.duration, t.rate, t.replace, t.restart, t.notify, t.idle, t.soak, t.stalled)
 	print("containers     %d came within %v, %d replaced, watched for %v", r.Up, t.cameIn.Round(100*time.Millisecond), r.Replaced, t.watched.Round(time.Second))
 	print("calls          %d: %d failed, %d wrong, %d hung", r.Calls, total(r.Failed), r.Wrong, r.Hung)
 	for _, kind := range slices.Sorted(maps.Keys(r.Failed)) {
@@ -35,6 +35,10 @@ func (t *trial) summary(interrupted bool) int {
 	for _, where := range slices.Sorted(maps.Keys(r.Gaps)) {
 		g := r.Gaps[where]
 		print("               %6d  containers missed %d to %d %s", g.Containers, g.Least, g.Most, where)
+	}
+	if t.soak {
+		print("stalled        %d event streams at a time that nobody read, of which the gateway has ended %d", t.stalled, r.Stalled)
+		print("quiet points   %d, at which the gateway's gauges were what its list and the clients said", t.quiets)
 	}
 	if t.deaf.most > 0 {
 		print("               %d containers with an open stream heard nothing at %v, %d at the last sample",
@@ -109,8 +113,21 @@ func (t *trial) levels(interrupted bool) {
 			settled = d
 		}
 		verdict := ""
+		line := fit(t.samples, half, level.of)
+		allowed := float64(countRise)
+		if level.unit > 1 {
+			allowed = memoryRise
+		}
 		switch {
 		case !level.judged:
+		case t.soak:
+			rise := line.rise(t.watched - half)
+			if verdict = fmt.Sprintf("%+.1f %% in the last half: flat", rise); line.rises(t.watched-half, allowed) {
+				verdict = fmt.Sprintf("%+.1f %% in the last half: NOT FLAT", rise)
+				if !interrupted {
+					t.faults.add("%s %s rose by %.1f %% over the last %v", process, level.quantity, rise, (t.watched - half).Round(time.Second))
+				}
+			}
 		case flat(settled, c):
 			verdict = "flat"
 		default:

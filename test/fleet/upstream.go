@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 // answers with what it was told.
 type upstream struct {
 	url      string
+	padding  string // of each notification
 	server   *http.Server
 	served   chan error
 	executed atomic.Int64 // calls
@@ -34,7 +36,7 @@ const streamAhead = 1024
 
 const sessionHeader = "Mcp-Session-Id"
 
-func startUpstream(every time.Duration) (*upstream, error) {
+func startUpstream(every time.Duration, padding int) (*upstream, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,6 +45,7 @@ func startUpstream(every time.Duration) (*upstream, error) {
 	ctx, quiet := context.WithCancel(context.Background())
 	u := &upstream{
 		url:     "http://" + l.Addr().String() + "/mcp",
+		padding: strings.Repeat("x", padding),
 		served:  make(chan error, 1),
 		quiet:   quiet,
 		streams: make(map[chan uint64]struct{}),
@@ -185,7 +188,7 @@ func (u *upstream) stream(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return
 			}
-			_, err = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%d}}`+"\n\n", n)
+			_, err = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"%s","data":%d}}`+"\n\n", u.padding, n)
 			err = errors.Join(err, flush())
 		case <-r.Context().Done():
 			return

@@ -23,6 +23,7 @@ func (t *trial) watch(ctx context.Context) error {
 	defer func() { t.watched = time.Since(t.watching) }()
 	ticker := time.NewTicker(min(sampleEvery, t.duration/12))
 	defer ticker.Stop()
+	quiet := t.quietPoints()
 	end := time.NewTimer(time.Until(t.watching.Add(t.duration)))
 	defer end.Stop()
 	var middle <-chan time.Time
@@ -35,6 +36,10 @@ func (t *trial) watch(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 			if err := t.sample(ctx); err != nil {
+				return err
+			}
+		case <-quiet:
+			if err := t.quiet(ctx); err != nil {
 				return err
 			}
 		case <-middle:
@@ -56,6 +61,7 @@ func (t *trial) sample(ctx context.Context) (err error) {
 	}
 	var s sample
 	s.at = time.Since(t.watching)
+	s.unsettled = time.Now().Before(t.settles)
 	if s.metrics, err = scrape(ctx, t.metricsURL()); err != nil {
 		return err
 	}
@@ -94,14 +100,14 @@ func (t *trial) judge(s sample, r report) {
 		t.faults.add("%d containers hear no notifications", r.Deaf)
 	}
 	t.deaf.last = r.Deaf
-	for _, odd := range s.metrics.odd() {
+	for _, odd := range s.metrics.odd(t.stalled > 0) {
 		if !t.oddities[odd] && len(t.oddities) < faultsKept {
 			t.oddities[odd] = true
 			t.faults.add("gateway: %s", odd)
 		}
 	}
 	replaced := t.replace / 100 * float64(t.containers) / 60 * forgotten(t.idle).Seconds()
-	if most := float64(t.containers) + math.Ceil(replaced) + coming; s.metrics.sum("gateway_containers") > most {
+	if most := float64(t.containers+3*t.stalled) + math.Ceil(replaced) + coming; s.metrics.sum("gateway_containers") > most {
 		t.faults.add("gateway: it knows %v containers, and should have forgotten all but %v", s.metrics.sum("gateway_containers"), most)
 	}
 }

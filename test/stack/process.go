@@ -76,6 +76,17 @@ func (p *Process) Stop(within time.Duration) error {
 	return err
 }
 
+// Kill ends the process and its group with SIGKILL, and waits for that.
+func (p *Process) Kill() {
+	killGroup(p.cmd)
+	for range p.Lines { // nobody reads them any more
+	}
+	<-p.ended
+}
+
+// Signal sends the process a signal; it may have ended by itself.
+func (p *Process) Signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
+
 // Await waits for an end; a process that does not come to one is killed, which is an error.
 func (p *Process) Await(within time.Duration) error {
 	go func() {
