@@ -28,6 +28,8 @@ type serveCmd struct {
 
 	ContainerIdle time.Duration `help:"Report a container gone whose clients did nothing for this long, and forget it once its server has been gone for as long; 0 for never [${default}]." default:"10m" env:"GATEWAY_CONTAINER_IDLE" placeholder:"DURATION" group:"Containers"`
 
+	Limits limitFlags `embed:"" group:"Limits"`
+
 	SessionKeyFile string        `help:"File whose content (32 bytes or more) signs session ids, so that they outlive a restart and hold on every replica; a random key otherwise." env:"GATEWAY_SESSION_KEY_FILE" placeholder:"FILE" group:"Sessions and streams"`
 	SessionTTL     time.Duration `help:"How long an unused session lives [${default}]." default:"24h" env:"GATEWAY_SESSION_TTL" placeholder:"DURATION" group:"Sessions and streams"`
 	StreamStall    time.Duration `help:"Close an event stream whose reader took nothing for this long [${default}]." default:"30s" env:"GATEWAY_STREAM_STALL" placeholder:"DURATION" group:"Sessions and streams"`
@@ -47,6 +49,7 @@ func (s *serveCmd) config(w *world) gateway.Config {
 		MaxMessage:     int(s.MaxMessage),
 		Ping:           s.Ping,
 		ContainerIdle:  s.ContainerIdle,
+		Limits:         s.Limits.limits(),
 		SessionKeyFile: s.SessionKeyFile,
 		SessionTTL:     s.SessionTTL,
 		StreamStall:    s.StreamStall,

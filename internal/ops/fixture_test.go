@@ -23,6 +23,7 @@ func observed() *Ops {
 		Paths:    []string{"requests", "containers", "call-tool", "notifications"},
 		Unheard:  []string{"no-stream"},
 		Panics:   []string{"outside"},
+		Limits:   []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
 		Mux:      mux.New(mux.Config{}).Stats,
 		Streams:  new(stream.Counters),
 		Logger:   slog.New(slog.DiscardHandler),
@@ -120,4 +121,20 @@ func ask(t *testing.T, method, url, accept string) (response *http.Response, bod
 		t.Fatal(err)
 	}
 	return response, string(read)
+}
+
+// there is a container that may not be refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// asked is an ask that may not be refused.
+func asked(a *mux.Ask, err error) *mux.Ask {
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

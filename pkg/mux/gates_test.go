@@ -42,7 +42,7 @@ func exchangeOnce(m *Mux, c *Container, q *quiet) {
 }
 
 func attached(m *Mux, id string, q *quiet) *Container {
-	c := m.Container(id)
+	c := there(m.Container(id))
 	cl, err := m.Claim(id)
 	if err != nil {
 		panic(err)
@@ -120,8 +120,8 @@ func TestIdleContainerCostsAtMost1KB(t *testing.T) {
 
 func TestEnteringAContainerAllocatesNothing(t *testing.T) {
 	m := New(Config{Idle: time.Minute})
-	m.Enter("a").Exit()
-	if n := testing.AllocsPerRun(1000, func() { m.Enter("a").Exit() }); n != 0 {
+	there(m.Enter("a")).Exit()
+	if n := testing.AllocsPerRun(1000, func() { there(m.Enter("a")).Exit() }); n != 0 {
 		t.Fatalf("%v allocations per entry", n)
 	}
 }
@@ -136,7 +136,7 @@ func TestForgottenContainersCostNothing(t *testing.T) {
 	round := func(n int) {
 		for i := range containers {
 			id := fmt.Sprintf("container-%d-%d", n, i)
-			c := m.Enter(id)
+			c := there(m.Enter(id))
 			cl, err := m.Claim(id)
 			if err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func BenchmarkSweep(b *testing.B) {
 	const containers = 10_000
 	m := New(Config{Idle: time.Hour})
 	for i := range containers {
-		m.Enter(fmt.Sprintf("container-%06d", i)).Exit()
+		there(m.Enter(fmt.Sprintf("container-%06d", i))).Exit()
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -191,7 +191,7 @@ func BenchmarkEnterExit(b *testing.B) {
 	m := New(Config{Idle: time.Hour})
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Enter("a").Exit()
+		there(m.Enter("a")).Exit()
 	}
 }
 
