@@ -19,14 +19,17 @@ func observed() *Ops {
 	return New(Config{
 		Version:  "v1.2.3",
 		Revision: "abc",
-		Refusals: map[string][]string{"outside": {"claimed", "unknown-path"}, "inside": {"origin"}},
-		Paths:    []string{"requests", "containers", "call-tool", "notifications"},
-		Unheard:  []string{"no-stream"},
-		Panics:   []string{"outside"},
-		Limits:   []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
-		Mux:      mux.New(mux.Config{}).Stats,
-		Streams:  new(stream.Counters),
-		Logger:   slog.New(slog.DiscardHandler),
+		Refusals: map[string][]string{
+			"outside": {"claimed", "unknown-path", "max-containers"},
+			"inside":  {"origin", "max-asks", "max-waiting", "max-asks-total", "max-streams"},
+		},
+		Paths:   []string{"requests", "containers", "call-tool", "notifications"},
+		Unheard: []string{"no-stream"},
+		Panics:  []string{"outside"},
+		Limits:  []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
+		Mux:     mux.New(mux.Config{}).Stats,
+		Streams: new(stream.Counters),
+		Logger:  slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -217,3 +217,20 @@ func BenchmarkExchangeParallel(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkFlood is of containers that begin and do nothing, 20,000 a second.
+func BenchmarkFlood(b *testing.B) {
+	for name, most := range map[string]int{"limited": 50_000, "unlimited": 0} {
+		b.Run(name, func(b *testing.B) {
+			now := time.Unix(1_800_000_000, 0)
+			m := New(Config{Idle: 10 * time.Minute, Now: func() time.Time { return now }, Limits: Limits{Containers: most}})
+			for i := 0; b.Loop(); i++ {
+				now = now.Add(50 * time.Microsecond)
+				if c, err := m.Enter(fmt.Sprint("container-", i)); err == nil {
+					c.Exit()
+				}
+			}
+			b.ReportMetric(float64(m.Stats().Containers), "containers")
+		})
+	}
+}
