@@ -94,8 +94,10 @@ func TestABatchIsRefusedMessageByMessage(t *testing.T) {
 	w := newWorld(t, limited(mux.Limits{Asks: 2}, 0))
 	s, p := w.connectOld("c1"), w.provide("c1")
 	reply := s.start(batchOf(callWithID("1"), callWithID("2"), callWithID("3"), pingBody, callWithID("4")))
-	p.result(p.next(), emptyContent)
-	p.result(p.next(), emptyContent)
+	one, two := p.next(), p.next()
+	w.observed.await(t, "refused inside max-asks", 2)
+	p.result(one, emptyContent)
+	p.result(two, emptyContent)
 	r := reply.wait(200)
 	for _, want := range []string{answerOf("1"), answerOf("2"), pong,
 		`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,`, `{"jsonrpc":"2.0","id":4,"error":{"code":-32603,`} {
@@ -108,21 +110,28 @@ func TestABatchIsRefusedMessageByMessage(t *testing.T) {
 	}
 }
 
-// TestARefusedAskThatWasCancelledMeanwhileHarmsNobody has news for a call that was
-// never asked: it is not taken for that of another which has its place in the pool.
+// TestARefusedAskThatWasCancelledMeanwhileHarmsNobody has news for calls that were
+// never asked: it is not taken for that of others which have their place in the pool.
 func TestARefusedAskThatWasCancelledMeanwhileHarmsNobody(t *testing.T) {
 	w := newWorld(t, limited(mux.Limits{Asks: 1}, 0))
 	s, p := w.connectOld("c1"), w.provide("c1")
+	held := s.start(callWithID("0"))
+	ask := p.next()
+	other := w.connect("c2")
+	w.provide("c2").echo()
 	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`
-	for range 200 {
-		cancels := s.start(cancel)
+	for range 100 {
+		first, second := s.start(cancel), s.start(cancel)
 		reply := s.start(batchOf(callWithID("1"), callWithID("2"), callWithID("3")))
-		p.result(p.next(), emptyContent)
-		if r := reply.wait(200); !strings.Contains(r.body, answerOf("1")) {
+		other.send(callWithID("2")).is(200, "")
+		if r := reply.wait(200); strings.Count(r.body, `"reason":"max-asks"`) != 3 {
 			t.Fatalf("got %s", r.body)
 		}
-		cancels.wait(202)
+		first.wait(202)
+		second.wait(202)
 	}
+	p.result(ask, emptyContent)
+	held.wait(200)
 }
 
 func TestANewContainerOverTheLimitIsRefused(t *testing.T) {
