@@ -67,6 +67,7 @@ func (g *Gateway) wire() error {
 			AsksTotal:  g.config.Limits.AsksTotal,
 			Containers: g.config.Limits.Containers,
 		},
+		MakesRoom: func() { g.ops.MadeRoom(mux.LimitContainers.String()) },
 	})
 
 	insideHandler, err := inside.New(inside.Config{

@@ -49,10 +49,11 @@ func (c *limitCollector) Collect(out chan<- prometheus.Metric) {
 // quiet is after how long without a refusal a limit that refuses again is news.
 const quiet = time.Minute
 
-// alarm tells when a limit begins to refuse.
+// alarm tells when a limit begins to refuse, or to make room.
 type alarm struct {
-	limit Limit
-	last  atomic.Int64 // refusal, in Unix nanoseconds; 0: none yet
+	limit   Limit
+	refused atomic.Int64 // when it did so last, in Unix nanoseconds; 0: never yet
+	roomed  atomic.Int64
 }
 
 func newAlarms(limits []Limit) map[string]*alarm {
@@ -64,7 +65,12 @@ func newAlarms(limits []Limit) map[string]*alarm {
 }
 
 // begins takes note of a refusal, and reports whether it is the first after a quiet time.
-func (a *alarm) begins(now time.Time) bool {
-	last := a.last.Swap(now.UnixNano())
-	return last == 0 || now.Sub(time.Unix(0, last)) >= quiet
+func (a *alarm) begins(now time.Time) bool { return first(&a.refused, now) }
+
+// makesRoom is begins for the making of room.
+func (a *alarm) makesRoom(now time.Time) bool { return first(&a.roomed, now) }
+
+func first(last *atomic.Int64, now time.Time) bool {
+	before := last.Swap(now.UnixNano())
+	return before == 0 || now.Sub(time.Unix(0, before)) >= quiet
 }

@@ -46,6 +46,13 @@ func TestALimitThatBeginsToRefuseIsWarnedOfOnce(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 2 {
 		t.Errorf("%d lines after another limit was reached", n)
 	}
+	for range 1000 {
+		o.MadeRoom("max-asks")
+		o.MadeRoom("whim")
+	}
+	if n := strings.Count(log.String(), "makes room"); n != 1 || strings.Count(log.String(), "\n") != 3 {
+		t.Errorf("%d lines say that room is made:\n%s", n, log.String())
+	}
 }
 
 func TestALimitIsNewsAgainAfterAQuietTime(t *testing.T) {

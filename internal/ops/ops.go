@@ -99,6 +99,13 @@ func (o *Ops) Refused(listener, reason string) {
 	}
 }
 
+// MadeRoom says that what does nothing was given up early for a limit. The log warns of it where that is news.
+func (o *Ops) MadeRoom(limit string) {
+	if a := o.alarms[limit]; a != nil && a.makesRoom(time.Now()) {
+		o.log.Warn("a limit is reached, and what does nothing makes room", "limit", "--"+a.limit.Name, "value", a.limit.Most)
+	}
+}
+
 // Unheard counts a notification that reached no client.
 func (o *Ops) Unheard(reason string) { o.unheard.inc(reason) }
 

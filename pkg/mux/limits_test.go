@@ -165,7 +165,8 @@ func TestOverTheLimitOfContainersThoseThatAreThereGoOn(t *testing.T) {
 // TestContainersInWhichNothingHappensMakeRoom also has those that are used, and
 // the one that rested least, stay.
 func TestContainersInWhichNothingHappensMakeRoom(t *testing.T) {
-	w := begin(t, limited(Limits{Containers: 4}))
+	told := 0
+	w := begin(t, limited(Limits{Containers: 4}), func(c *Config) { c.MakesRoom = func() { told++ } })
 	there(w.m.Enter("entered"))
 	if _, err := w.m.Claim("one"); err != nil {
 		t.Fatal(err)
@@ -184,11 +185,11 @@ func TestContainersInWhichNothingHappensMakeRoom(t *testing.T) {
 			t.Errorf("container %s is there: %v, want %v", id, got, want)
 		}
 	}
-	if told := fmt.Sprint(f.take()); told != "[went longest came new]" {
-		t.Errorf("the follower was told %s: one that is claimed is not gone early", told)
+	if heard := fmt.Sprint(f.take()); heard != "[went longest came new]" {
+		t.Errorf("the follower was told %s: one that is claimed is not gone early", heard)
 	}
-	if n := w.m.Stats().ForgottenEarly; n != 1 {
-		t.Errorf("%d forgotten early", n)
+	if n := w.m.Stats().ForgottenEarly; n != 1 || told != 1 {
+		t.Errorf("%d forgotten early, which was told %d times", n, told)
 	}
 }
 

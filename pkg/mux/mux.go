@@ -61,6 +61,10 @@ type Config struct {
 	Idle time.Duration
 	// Limits are how much there may be.
 	Limits Limits
+	// MakesRoom, unless it is nil, is called when Limits.Containers are there, one
+	// more is to begin, and others are forgotten early for it. It must neither block
+	// nor call back.
+	MakesRoom func()
 	// Now is the time that Idle is measured in, and how long a notifications path
 	// was open (protocol N4). nil is time.Now.
 	Now func() time.Time

@@ -39,6 +39,9 @@ func (m *Mux) makeRoom() bool {
 	if length > 0 {
 		freed := m.sweep(rest{now: now, length: length, early: true})
 		m.counters.forgottenEarly.Add(int64(freed))
+		if m.config.MakesRoom != nil {
+			m.config.MakesRoom()
+		}
 	}
 	if !enough {
 		m.clearing.lookAt = now + shortestRest
