@@ -8,16 +8,21 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/diverge-network/gateway/internal/gateway"
 )
 
-// QuietGateway is the configuration in which nothing moves by itself.
+// manyStreams are those of one container to which a notification is sent.
+const manyStreams = 10_000
+
+// QuietGateway is the configuration in which nothing moves by itself, and one container may have as many streams as are measured.
 func QuietGateway() gateway.Config {
 	c := gateway.Default()
 	c.Outside, c.Inside, c.Ops = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.Ping, c.SSEKeepAlive, c.StreamStall = time.Hour, time.Hour, time.Hour
+	c.Limits.Streams = manyStreams
 	c.Logger = slog.New(slog.DiscardHandler)
 	return c
 }
@@ -43,7 +48,7 @@ func gatewayRole(ctx context.Context, _ []string, ready func(Addresses)) error {
 
 // quietFlags are QuietGateway's for the program.
 var quietFlags = []string{"serve", "--outside", "127.0.0.1:0", "--inside", "127.0.0.1:0", "--ops", "127.0.0.1:0",
-	"--ping", "1h", "--sse-keepalive", "1h", "--stream-stall", "1h", "--log-level", "error"}
+	"--ping", "1h", "--sse-keepalive", "1h", "--stream-stall", "1h", "--max-streams", strconv.Itoa(manyStreams), "--log-level", "error"}
 
 var summary = regexp.MustCompile(`outside ws://(\S+)\s+inside http://(\S+)/mcp\s+ops http://(\S+)/metrics`)
 

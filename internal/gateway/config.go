@@ -44,6 +44,9 @@ type Config struct {
 	// ContainerIdle is after how long of doing nothing a container is reported gone and forgotten (protocol G5, G6); 0: never.
 	ContainerIdle time.Duration
 
+	// Limits are how much the containers may have at once.
+	Limits Limits
+
 	// SessionKeyFile holds the key that signs session ids. "": a random key, and sessions end with the process.
 	SessionKeyFile string
 	// SessionTTL is how long an unused session lives.
@@ -79,6 +82,7 @@ func Default() Config {
 		MaxMessage:    64 << 20,
 		Ping:          30 * time.Second,
 		ContainerIdle: 10 * time.Minute,
+		Limits:        defaultLimits,
 		SessionTTL:    24 * time.Hour,
 		StreamStall:   30 * time.Second,
 		SSEKeepAlive:  15 * time.Second,
@@ -118,6 +122,9 @@ func (c *Config) Validate() error {
 	if c.MaxMessage < minMessage || c.MaxMessage > maxMessage {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),
 			Problem: fmt.Sprintf("is out of range: %d bytes (1KiB) to %d bytes (1GiB)", minMessage, maxMessage)}
+	}
+	if err := c.Limits.validate(); err != nil {
+		return err
 	}
 	if c.ContainerIdle != 0 && c.ContainerIdle < minInterval {
 		return &ConfigError{Flag: "--container-idle", Value: c.ContainerIdle.String(),

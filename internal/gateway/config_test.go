@@ -56,6 +56,13 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 		{"sessions that end at once", func(c *Config) { c.SessionTTL = time.Millisecond }, "--session-ttl", `"1ms"`},
 		{"streams that may not stall", func(c *Config) { c.StreamStall = -1 }, "--stream-stall", `"-1ns"`},
 		{"comments without pause", func(c *Config) { c.SSEKeepAlive = 0 }, "--sse-keepalive", `"0s"`},
+		{"no asks", func(c *Config) { c.Limits.Asks = 0 }, "--max-asks", `"0"`},
+		{"fewer than no waiting asks", func(c *Config) { c.Limits.Waiting = -1 }, "--max-waiting", `"-1"`},
+		{"more asks than can be counted", func(c *Config) { c.Limits.AsksTotal = math.MaxInt }, "--max-asks-total", `"9223372036854775807"`},
+		{"no streams", func(c *Config) { c.Limits.Streams = 0 }, "--max-streams", `"0"`},
+		{"no containers", func(c *Config) { c.Limits.Containers = 0 }, "--max-containers", `"0"`},
+		{"more waiting asks than asks", func(c *Config) { c.Limits.Asks = 10 }, "--max-waiting", `"256"`},
+		{"more asks of one than of all", func(c *Config) { c.Limits.AsksTotal = 10 }, "--max-asks", `"256"`},
 		{"a key file that is not there", func(c *Config) { c.SessionKeyFile = "no/such/file" }, "--session-key-file", `"no/such/file"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,6 +94,7 @@ func TestWhatCanBeMeantIsTakenAsItIs(t *testing.T) {
 		"JSON always":                        func(c *Config) { c.SSEAfter = mux.Never },
 		"a far side with sessions":           func(c *Config) { c.FarSide = "2025-03-26" },
 		"a stateless far side":               func(c *Config) { c.FarSide = "2026-07-28" },
+		"one of everything":                  func(c *Config) { c.Limits = Limits{1, 1, 1, 1, 1} },
 		"containers kept for ever":           func(c *Config) { c.ContainerIdle = 0 },
 		"origins":                            func(c *Config) { c.AllowOrigin = []string{"https://a.example", "http://b.example:3000"} },
 	} {

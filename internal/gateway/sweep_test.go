@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/diverge-network/gateway/pkg/mux"
 )
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -62,7 +64,7 @@ func TestAPanicInASweepIsCountedAndTheNextOneIsMade(t *testing.T) {
 	g := start(t, c)
 	defer closeNow(t, g)
 	defer g.mux.Follow(faulty{})()
-	g.mux.Enter("a").Exit()
+	there(g.mux.Enter("a")).Exit()
 	const line = `gateway_panics_total{where="sweep"} 1`
 	eventually(t, line, func() bool {
 		_, metrics := get(t, "http://"+g.OpsAddr().String()+"/metrics")
@@ -85,4 +87,12 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}
+}
+
+// there is a container that may not be refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
 }

@@ -37,6 +37,8 @@ func (g *Gateway) wire() error {
 		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
 		Panics:   panics,
 		Mux:      func() mux.Stats { return g.mux.Stats() },
+		Limits:   g.config.Limits.shown(),
+		Used:     g.used,
 		Streams:  streams,
 		Logger:   g.log,
 	})
@@ -48,6 +50,7 @@ func (g *Gateway) wire() error {
 		},
 		SessionKey: g.sessionKey,
 		SessionTTL: g.config.SessionTTL,
+		MaxStreams: g.config.Limits.Streams,
 		Observer:   g.ops,
 	})
 	if err != nil {
@@ -58,6 +61,13 @@ func (g *Gateway) wire() error {
 		Clock:      guardedClock{g},
 		NewSink:    faces.New,
 		Idle:       g.config.ContainerIdle,
+		Limits: mux.Limits{
+			Asks:       g.config.Limits.Asks,
+			Waiting:    g.config.Limits.Waiting,
+			AsksTotal:  g.config.Limits.AsksTotal,
+			Containers: g.config.Limits.Containers,
+		},
+		MakesRoom: func() { g.ops.MadeRoom(mux.LimitContainers.String()) },
 	})
 
 	insideHandler, err := inside.New(inside.Config{

@@ -31,19 +31,23 @@ func detailOf(noSession Reason) detail {
 }
 
 // enter enters the container of a session that was good, which begins if it must
-// (protocol G5); the caller has to exit it. It returns nil if the session was
-// ended just now.
-func (h *Handler) enter(container string, s session) *mux.Container {
-	c, admitted := h.mux.Enter(container), false
+// (protocol G5); the caller has to exit it. The error is errSessionEnded if the
+// session was ended just now, or that of a limit.
+func (h *Handler) enter(container string, s session) (*mux.Container, error) {
+	c, err := h.mux.Enter(container)
+	if err != nil {
+		return nil, err
+	}
+	admitted := false
 	defer func() {
 		if !admitted {
 			c.Exit()
 		}
 	}()
 	if admitted = c.Sink().(*Face).admit(s); !admitted {
-		return nil
+		return nil, errSessionEnded
 	}
-	return c
+	return c, nil
 }
 
 // admit finds the session of a GET or a DELETE, which are of the legacy era, and
@@ -63,8 +67,9 @@ func (h *Handler) admit(x *exchange, container string) (c *mux.Container, s sess
 		h.refuse(x, refused, d)
 		return nil, session{}, false
 	}
-	if c = h.enter(container, s); c == nil {
-		h.refuse(x, ReasonUnknownSession, detail{})
+	c, err := h.enter(container, s)
+	if err != nil {
+		h.refuseEntry(x, err, nil)
 		return nil, session{}, false
 	}
 	return c, s, true

@@ -53,7 +53,7 @@ func TestAllocationsPerRequest(t *testing.T) {
 	}
 	defer claim.Detach()
 	claim.Attach(&prompt{t: t, mux: w.mux, frame: codec.AppendResult(nil, []byte(`{"content":[]}`))})
-	w.mux.Container("c1").Sink().(*Face).learn(nil, []byte(toolList("", annotated("wants"))))
+	there(w.mux.Container("c1")).Sink().(*Face).learn(nil, []byte(toolList("", annotated("wants"))))
 	token, _ := w.faces.mint("c1", newest)
 	session := []string{"Mcp-Session-Id: " + token, "MCP-Protocol-Version: 2025-11-25"}
 	stateless := func(method string, more ...string) []string {
@@ -142,7 +142,7 @@ func TestAllocationsPerCallWithProgress(t *testing.T) {
 // whatever the number of streams it goes to.
 func TestNotificationIsEncodedOnce(t *testing.T) {
 	w := newWorld(t)
-	w.mux.Container("c1")
+	there(w.mux.Container("c1"))
 	face := w.mux.Lookup("c1").Sink().(*Face)
 	n, err := codec.ParseNotification([]byte(toolsChanged))
 	if err != nil {

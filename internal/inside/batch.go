@@ -66,8 +66,18 @@ func (r *reply) request(s session, m codec.Message, slot int) {
 	case refused != "":
 		r.refuse(slot, refused, refusalDetail(refused, m.ID))
 	case err != nil:
-		r.put(slot, failure(m.ID, codeInvalidParams, invalidParams(err)))
+		r.unasked(slot, m.ID, err)
 	}
+}
+
+// unasked is Handler.unasked for one message of a batch.
+func (r *reply) unasked(slot int, id []byte, err error) {
+	if reason, d, over := r.handler.faces.overLimit(err); over {
+		d.id = id
+		r.refuse(slot, reason, d)
+		return
+	}
+	r.put(slot, failure(id, codeInvalidParams, invalidParams(err)))
 }
 
 // refuse answers one message of a batch with a refusal, which it counts and logs.

@@ -188,7 +188,7 @@ func TestCancelDuringTheAnswerWaitsForIt(t *testing.T) {
 		w.mux.Stop()
 		r := w.reply(nil)
 		c := r.dummy()
-		c.ask = r.container.Ask(codec.ListTools, nil, w.reply(nil).dummy()) // is settled
+		c.ask = asked(r.container.Ask(codec.ListTools, nil, w.reply(nil).dummy())) // is settled
 		c.tell(callCancelled)
 		waited := make(chan struct{})
 		go func() { defer close(waited); r.wait() }()
@@ -209,7 +209,7 @@ func TestCancelDuringTheAnswerWaitsForIt(t *testing.T) {
 // TestLateCancelDoesNotReachTheNextCall cancels a call that has its answer already.
 func TestLateCancelDoesNotReachTheNextCall(t *testing.T) {
 	w := newWorld(t)
-	r := w.handler.takeReply(w.exchange(nil), w.mux.Container("c1"))
+	r := w.handler.takeReply(w.exchange(nil), there(w.mux.Container("c1")))
 	c := r.dummy()
 	c.over = true
 	c.tell(callCancelled)

@@ -77,7 +77,7 @@ func TestClientThatComesBackTakesItsIDWithIt(t *testing.T) {
 func TestCallMakesWayForOneThatComesBack(t *testing.T) {
 	w := newWorld(t)
 	_, s := w.faces.mint("c1", newest)
-	face := w.mux.Container("c1").Sink().(*Face)
+	face := there(w.mux.Container("c1")).Sink().(*Face)
 	key := keyOf(s.id, []byte("1"))
 	old, fresh := w.reply(departed(t)).dummy(), w.reply(nil).dummy()
 	for _, c := range []*call{old, fresh} {
@@ -206,7 +206,7 @@ func TestA10_DepartureOfAYoungCallIsNoticedSooner(t *testing.T) {
 			defer w.stop()
 			r := w.reply(conn)
 			made := r.dummy()
-			made.ask = r.container.Ask(codec.ListTools, nil, made)
+			made.ask = asked(r.container.Ask(codec.ListTools, nil, made))
 			waited := make(chan struct{})
 			go func() { defer close(waited); r.wait() }()
 			<-time.After(c.after)

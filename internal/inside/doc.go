@@ -68,6 +68,10 @@
 // which no list has passed since the container began, or its tools last changed, is
 // not known, and its calls are not checked.
 //
+// Over a limit a request is refused by the limit's name. Package mux counts asks
+// and containers, the Face its event streams, under Face.mu: where there are too
+// many, a GET and a subscriptions/listen are refused, and a response stays JSON.
+//
 // A container is entered while a request of it is served and while a stream is
 // open, so that it is not forgotten meanwhile (protocol G5). What its sessions
 // need outlives it in the archive.

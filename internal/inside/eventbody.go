@@ -16,6 +16,7 @@ import (
 // with the connection. The request's goroutine owns it, except for hurry.
 type eventBody struct {
 	conn    *sock.Conn
+	face    *Face // whose streams it is counted among, until its exchange is over
 	chunked bool
 	last    bool          // the head says that the connection ends
 	broken  bool          // a write failed, or the body will lack its end

@@ -2,6 +2,7 @@ package inside
 
 import (
 	"runtime/debug"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -97,10 +98,12 @@ func (h *Handler) stream(conn *sock.Conn, l *listening) {
 	if err := e.conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
+	open := e.face.open
 	if e.subscription != nil {
-		e.face.subscribe(e)
-	} else if !e.face.open(e) {
-		h.refuseStream(conn)
+		open = e.face.subscribe
+	}
+	if err := open(e); err != nil {
+		h.refuseStream(conn, l, err)
 		return
 	}
 	reading = true
@@ -108,20 +111,39 @@ func (h *Handler) stream(conn *sock.Conn, l *listening) {
 	go e.read()
 }
 
-// refuseStream ends a connection whose session was ended while it was handed over.
-func (h *Handler) refuseStream(conn *sock.Conn) {
-	gone := refusalFor(ReasonUnknownSession)
-	h.observer.Refused(Listener, string(gone.reason))
-	h.logRefused(gone, "", conn, nil)
-	var r fasthttp.Response
-	r.SetStatusCode(gone.status)
-	r.Header.SetContentType(mediaJSON)
-	r.SetConnectionClose()
-	r.SetBody(gone.body(detail{}))
+// refuseStream ends a connection that was handed over and cannot become a stream:
+// its session was ended meanwhile, or its container has too many.
+func (h *Handler) refuseStream(conn *sock.Conn, l *listening, err error) {
+	var id []byte
+	if l.subscription != nil {
+		id = l.subscription.id
+	}
+	reason, d := h.entryRefusal(err, id)
+	r := refusalFor(reason)
+	h.observer.Refused(Listener, string(reason))
+	h.logRefused(r, d.cause, conn, nil)
 	if err := conn.SetWriteDeadline(time.Now().Add(farewellTime)); err == nil {
 		// Whether it arrives or not, the connection ends.
-		_, _ = r.WriteTo(conn)
+		_, _ = conn.Write(r.appendLast(nil, d, l.sharing))
 	}
+}
+
+// appendLast appends the refusal as a whole response that ends its connection;
+// sharing are lines of its head.
+func (r *refusal) appendLast(dst []byte, d detail, sharing []byte) []byte {
+	body := r.body(d)
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = append(strconv.AppendInt(dst, int64(r.status), 10), ' ')
+	dst = append(append(dst, fasthttp.StatusMessage(r.status)...), "\r\nDate: "...)
+	dst = fasthttp.AppendHTTPDate(dst, time.Now())
+	dst = append(dst, "\r\nContent-Type: "+mediaJSON+"\r\nContent-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(body)), 10)
+	dst = append(dst, "\r\nConnection: close\r\n"...)
+	if r.passing() {
+		dst = append(dst, fasthttp.HeaderRetryAfter+": "+retryAfter+"\r\n"...)
+	}
+	dst = append(append(dst, sharing...), "\r\n"...)
+	return append(dst, body...)
 }
 
 // read is the stream's goroutine. It waits without a buffer until the client

@@ -313,7 +313,7 @@ func TestStreamOfASessionThatEndsMeanwhile(t *testing.T) {
 	if !ok {
 		t.Fatal("the session is not valid")
 	}
-	c := w.mux.Enter("c1")
+	c := there(w.mux.Enter("c1"))
 	c.Sink().(*Face).end(read)
 	server, client := net.Pipe()
 	defer client.Close()

@@ -42,6 +42,9 @@ func (x *exchange) release() {
 	if x.body != nil {
 		x.body.Release()
 	}
+	if x.events != nil && x.events.face != nil {
+		x.events.face.leaveStream()
+	}
 	x.client, x.body, x.listens, x.events, x.left = nil, nil, nil, nil, nil
 	x.posting = posting{}
 	x.parsed, x.read, x.spoilt = false, false, false

@@ -35,6 +35,7 @@ type Face struct {
 	sessions sessions
 	calls    table[callKey, *call]
 	streams  table[sessionID, *events] // each session's one stream, the newest (protocol N7)
+	unlisted int                       // event streams besides those: subscriptions, and responses that became one
 	crowded  bool                      // calls was once longer than manyCalls
 }
 

@@ -17,6 +17,9 @@ type FacesConfig struct {
 	SessionKey []byte
 	// SessionTTL is after how long of no use a session ends. Required.
 	SessionTTL time.Duration
+	// MaxStreams is how many event streams one container may have: those of GET, of
+	// subscriptions/listen, and responses that became one. 0: any number.
+	MaxStreams int
 	// Observer may be nil.
 	Observer Observer
 	// Now is the clock of the sessions; nil is time.Now.
@@ -30,8 +33,11 @@ type Faces struct {
 	signer   *signer
 	lifetime lifetime
 	observer Observer
-	now      func() time.Time
-	archive  archive
+
+	maxStreams int
+
+	now     func() time.Time
+	archive archive
 }
 
 // NewFaces checks the config. The process counts as begun now: sessions issued
@@ -47,7 +53,7 @@ func NewFaces(config FacesConfig) (*Faces, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Faces{stream: config.Stream, signer: signer, observer: config.Observer, now: config.Now}
+	f := &Faces{stream: config.Stream, signer: signer, observer: config.Observer, maxStreams: config.MaxStreams, now: config.Now}
 	if f.observer == nil {
 		f.observer = silent{}
 	}

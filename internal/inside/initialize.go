@@ -59,7 +59,12 @@ func (h *Handler) initialize(x *exchange, container string, m *codec.Message) {
 	if !known {
 		r = newest
 	}
-	defer h.mux.Enter(container).Exit() // begins with its first accepted request (protocol G5)
+	c, err := h.mux.Enter(container) // begins with its first accepted request (protocol G5)
+	if err != nil {
+		h.refuseEntry(x, err, m.ID)
+		return
+	}
+	defer c.Exit()
 	token, _ := h.faces.mint(container, r)
 	x.response.Header.Set(headerSession, token)
 	h.result(x, m.ID, h.initialized[r])

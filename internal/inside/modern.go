@@ -42,7 +42,11 @@ func (h *Handler) modern(x *exchange) {
 			h.refuse(x, ReasonHeaderMismatch, detail{id: m.ID, cause: fault})
 			return
 		}
-		c := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
+		c, err := h.mux.Enter(p.container) // begins with its first accepted request (protocol G5)
+		if err != nil {
+			h.refuseEntry(x, err, m.ID)
+			return
+		}
 		defer x.exit(c)
 		h.request(x, c)
 	}

@@ -162,7 +162,7 @@ func TestNothingIsKeptOfToolsWithoutAnnotations(t *testing.T) {
 // requests.
 func TestARefusedCallDoesNotBeginItsContainer(t *testing.T) {
 	w := newWorld(t)
-	w.mux.Container("c1")
+	there(w.mux.Container("c1"))
 	page, err := toolheader.Read([]byte(toolList("", annotated("t"))))
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func FuzzParams(f *testing.F) {
 		f.Add(seed.arguments, seed.header)
 	}
 	w := newWorld(f)
-	face := w.mux.Container(defaultContainer).Sink().(*Face)
+	face := there(w.mux.Container(defaultContainer)).Sink().(*Face)
 	face.learn(nil, []byte(toolList("", annotated("t"))))
 	w.mux.Stop() // asks are settled at once
 	client := w.offline()

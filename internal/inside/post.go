@@ -207,9 +207,9 @@ func (h *Handler) enterPosting(x *exchange) *mux.Container {
 		h.refuseMessage(x, p.noSession, detailOf(p.noSession))
 		return nil
 	}
-	c := h.enter(p.container, p.sender)
-	if c == nil { // it ended while the body arrived
-		h.refuse(x, ReasonUnknownSession, detail{})
+	c, err := h.enter(p.container, p.sender)
+	if err != nil { // as a rule it ended while the body arrived
+		h.refuseEntry(x, err, p.requestID())
 	}
 	return c
 }
@@ -217,10 +217,18 @@ func (h *Handler) enterPosting(x *exchange) *mux.Container {
 // refuseMessage refuses a message and echoes its id, except where the session is
 // unknown: clients recognize a lost session by an error without one.
 func (h *Handler) refuseMessage(x *exchange, refused Reason, d detail) {
-	if m := &x.posting.message; refused != ReasonUnknownSession && m.Form == codec.FormRequest {
-		d.id = m.ID
+	if refused != ReasonUnknownSession {
+		d.id = x.posting.requestID()
 	}
 	h.refuse(x, refused, d)
+}
+
+// requestID is the id of a request, nil for any other message.
+func (p *posting) requestID() []byte {
+	if p.message.Form != codec.FormRequest {
+		return nil
+	}
+	return p.message.ID
 }
 
 // request answers a request that nothing speaks against.

@@ -164,3 +164,19 @@ func (p *provider) exchange(s *mcpSession) {
 	p.result(p.next(), `{"tools":[]}`)
 	reply.wait(200)
 }
+
+// there is a container that may not be refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// asked is an ask that may not be refused.
+func asked(a *mux.Ask, err error) *mux.Ask {
+	if err != nil {
+		panic(err)
+	}
+	return a
+}

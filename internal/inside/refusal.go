@@ -34,6 +34,11 @@ const (
 	ReasonNoSession       Reason = "no-session"
 	ReasonUnknownSession  Reason = "unknown-session"
 	ReasonDuplicateID     Reason = "duplicate-id"
+	ReasonMaxAsks         Reason = "max-asks"
+	ReasonMaxWaiting      Reason = "max-waiting"
+	ReasonMaxAsksTotal    Reason = "max-asks-total"
+	ReasonMaxStreams      Reason = "max-streams"
+	ReasonMaxContainers   Reason = "max-containers"
 	ReasonShutdown        Reason = "shutdown"
 	ReasonPanic           Reason = "panic"
 )
@@ -102,6 +107,16 @@ var refusals = [...]refusal{
 		"Session not found: send initialize again, without Mcp-Session-Id"},
 	{ReasonDuplicateID, fasthttp.StatusBadRequest, codeInvalidRequest,
 		"Invalid Request: another request of this session with the same id is still being answered"},
+	{ReasonMaxAsks, fasthttp.StatusTooManyRequests, codeInternal,
+		"too many requests of this container are being answered: try again when one of them is"},
+	{ReasonMaxWaiting, fasthttp.StatusTooManyRequests, codeInternal,
+		"no server is there for this container, and too many of its requests wait for one: try again when it is"},
+	{ReasonMaxAsksTotal, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the gateway has too many requests to answer: try again"},
+	{ReasonMaxStreams, fasthttp.StatusTooManyRequests, codeInternal,
+		"this container has too many event streams open: close one, or try again when one has ended"},
+	{ReasonMaxContainers, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the gateway has too many containers, and this would be a new one: try again"},
 	{ReasonShutdown, fasthttp.StatusServiceUnavailable, codeInternal,
 		"the gateway is shutting down: try again"},
 	{ReasonPanic, fasthttp.StatusInternalServerError, codeInternal,
@@ -144,7 +159,18 @@ func (h *Handler) refuse(x *exchange, reason Reason, d detail) {
 	if reason == ReasonMethod {
 		x.response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
 	}
+	if r.passing() {
+		x.response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
+	}
 	x.response.SetBodyRaw(r.body(d))
+}
+
+// retryAfter is after how many seconds a client may try again what was refused for
+// something that passes.
+const retryAfter = "1"
+
+func (r *refusal) passing() bool {
+	return r.status == fasthttp.StatusTooManyRequests || r.status == fasthttp.StatusServiceUnavailable
 }
 
 func (r *refusal) body(d detail) []byte {

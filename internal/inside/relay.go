@@ -38,10 +38,20 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	case refused != "":
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
 	case err != nil:
-		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
+		h.unasked(x, a.message.ID, err)
 	default:
 		r.respond()
 	}
+}
+
+// unasked answers a request that could not be asked for an error.
+func (h *Handler) unasked(x *exchange, id []byte, err error) {
+	if reason, d, over := h.faces.overLimit(err); over {
+		d.id = id
+		h.refuse(x, reason, d)
+		return
+	}
+	h.reply(x, failure(id, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
 }
 
 // respond makes what came of the one request of a POST its response.
@@ -69,7 +79,8 @@ func refusalDetail(refused Reason, id []byte) detail {
 func invalidParams(err error) string { return "Invalid params: " + err.Error() }
 
 // ask makes one call of the reply, whose response becomes that of the slot. It
-// says why the call may not be made, or what is wrong with its params.
+// says why the call may not be made; the error, what is wrong with its params, or
+// which limit it would be over.
 func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	c := takeCall(r, a)
 	c.slot, c.began = slot, r.began
@@ -96,8 +107,13 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	asked = true
 	r.calls = append(r.calls, c)
 	r.waiting++
-	c.ask = r.container.Ask(a.kind, payload, c)
-	return "", nil
+	if c.ask, err = r.container.Ask(a.kind, payload, c); err != nil {
+		// It stays where it is: it may have been told something already.
+		c.over = true
+		r.waiting--
+		r.part(c)
+	}
+	return "", err
 }
 
 // listen gives a call that wants progress its token on the wire, and has it hear

@@ -47,6 +47,7 @@ type reply struct {
 	status  int             // of a single response
 	queue   *queue          // nil: nobody wants progress
 	done    bool            // wait has returned
+	plain   bool            // the response may not become an event stream: there are too many
 
 	// stream is x.events, for who hurries it.
 	stream atomic.Pointer[eventBody]
@@ -116,7 +117,7 @@ func (r *reply) release() {
 	r.stream.Store(nil)
 	clear(r.late)
 	r.late, r.calls, r.queue = r.late[:0], r.calls[:0], nil
-	r.waiting, r.status, r.done = 0, 0, false
+	r.waiting, r.status, r.done, r.plain = 0, 0, false, false
 	idleReplies.Put(r)
 }
 
@@ -188,7 +189,7 @@ func (r *reply) wake() <-chan struct{} {
 func (r *reply) next() time.Time {
 	at := r.beatAt
 	if r.x.events == nil {
-		if r.handler.cfg.SSEAfter < 0 {
+		if r.handler.cfg.SSEAfter < 0 || r.plain {
 			return r.lookAt
 		}
 		at = r.began.Add(r.handler.cfg.SSEAfter)
@@ -211,7 +212,7 @@ func (r *reply) tick(now time.Time) {
 	if r.x.events != nil && now.Before(r.beatAt) {
 		return
 	}
-	if after := r.handler.cfg.SSEAfter; r.x.events == nil && (after < 0 || now.Before(r.began.Add(after))) {
+	if after := r.handler.cfg.SSEAfter; r.x.events == nil && (after < 0 || r.plain || now.Before(r.began.Add(after))) {
 		return
 	}
 	r.beat()
@@ -219,22 +220,35 @@ func (r *reply) tick(now time.Time) {
 
 // beat writes a comment, so that nothing between takes the response for dead.
 func (r *reply) beat() {
-	r.commit()
+	if !r.commit() {
+		return
+	}
 	r.x.events.events(keepAliveComment.Bytes)
 	r.flush()
 }
 
-// commit makes the response an event stream.
-func (r *reply) commit() {
-	if r.x.events != nil {
-		return
+// commit makes the response an event stream. It reports false if it stays JSON,
+// because its container has too many streams: the answer then comes in silence.
+func (r *reply) commit() bool {
+	switch {
+	case r.x.events != nil:
+		return true
+	case r.plain:
+		return false
+	case !r.face.takeStream():
+		r.plain = true
+		r.handler.observer.Refused(Listener, string(ReasonMaxStreams))
+		r.handler.logRefused(refusalFor(ReasonMaxStreams), "the response stays JSON", r.x.client.conn, r.x.head())
+		return false
 	}
 	r.x.events = newEventBody(r.x, r.handler.stall, r.attend)
+	r.x.events.face = r.face
 	r.stream.Store(r.x.events)
 	for i, out := range r.outs {
 		r.outs[i] = nil
 		r.put(i, out)
 	}
+	return true
 }
 
 // put gives the response a message, which it takes over; nil is none.
@@ -325,7 +339,10 @@ func (r *reply) progress() {
 		if event == nil {
 			return
 		}
-		r.commit()
+		if !r.commit() {
+			r.handler.observer.Unheard(UnheardFull)
+			continue
+		}
 		if r.x.events.events(event); r.x.events.full() {
 			r.write()
 		}

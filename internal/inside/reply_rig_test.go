@@ -19,7 +19,7 @@ func (w *world) exchange(conn *sock.Conn) *exchange {
 
 // reply is one of container c1 that is not pooled.
 func (w *world) reply(conn *sock.Conn) *reply {
-	return w.handler.batchReply(w.exchange(conn), w.mux.Container("c1"), 1)
+	return w.handler.batchReply(w.exchange(conn), there(w.mux.Container("c1")), 1)
 }
 
 // dummy is a call of the reply that waits, of which nobody was asked.

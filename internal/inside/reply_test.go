@@ -371,7 +371,7 @@ func TestStreamOutlivesItsReply(t *testing.T) {
 	w := newWorld(t)
 	conn, client := connected(t)
 	x := w.exchange(conn)
-	r := w.handler.takeReply(x, w.mux.Container("c1"))
+	r := w.handler.takeReply(x, there(w.mux.Container("c1")))
 	r.commit()
 	r.wait()
 	r.release()

@@ -71,7 +71,7 @@ func (s *mcpSession) listenOnPipe() *eventStream {
 	}
 	server, client := net.Pipe()
 	s.w.t.Cleanup(func() { _ = client.Close() })
-	go s.w.handler.stream(sock.Wrap(server), &listening{container: s.w.mux.Enter("c1"), session: read})
+	go s.w.handler.stream(sock.Wrap(server), &listening{container: there(s.w.mux.Enter("c1")), session: read})
 	return s.adopt(client)
 }
 

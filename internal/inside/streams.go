@@ -5,15 +5,16 @@ import "github.com/diverge-network/gateway/pkg/stream"
 // open makes e the one stream of its session, and closes the one it had: that
 // may be of a connection which died without telling. The old one is closed
 // before the new one hears anything, so that no notification reaches the session
-// twice (protocol N7). It reports false if the session was ended meanwhile.
+// twice (protocol N7). The error is errSessionEnded if the session was ended
+// meanwhile, or errTooManyStreams; the place of the one it had is free.
 //
-// When it returns true, somebody has to read from e until it ends.
-func (f *Face) open(e *events) bool {
+// When it returns nil, somebody has to read from e until it ends.
+func (f *Face) open(e *events) error {
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	old, ok := f.enter(e)
-	if !ok {
-		return false
+	old, err := f.enter(e)
+	if err != nil {
+		return err
 	}
 	if old != nil {
 		old.stream.Close(stream.CloseReplaced)
@@ -24,19 +25,21 @@ func (f *Face) open(e *events) bool {
 	if !e.handler.roster.join(e) {
 		e.shut()
 	}
-	return true
+	return nil
 }
 
 // enter puts e into the place of its session's stream.
-func (f *Face) enter(e *events) (old *events, ok bool) {
+func (f *Face) enter(e *events) (old *events, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sessions.hasEnded(e.session) {
-		return nil, false
+		return nil, errSessionEnded
 	}
-	old = f.streams.get(e.session)
+	if old = f.streams.get(e.session); old == nil && f.crammedLocked() {
+		return nil, errTooManyStreams
+	}
 	f.streams.put(e)
-	return old, true
+	return old, nil
 }
 
 // closed takes a stream out that has ended. Until now it was a use of its session.

@@ -120,7 +120,11 @@ func (h *Handler) subscribe(x *exchange, container string, m *codec.Message) {
 		h.reply(x, failure(m.ID, codeInvalidParams, "Invalid params: "+err.Error()), fasthttp.StatusOK)
 		return
 	}
-	c := h.mux.Enter(container)
+	c, err := h.mux.Enter(container)
+	if err != nil {
+		h.refuseEntry(x, err, m.ID)
+		return
+	}
 	if s.topics != 0 {
 		x.listens = &listening{container: c, subscription: s, sharing: h.appendSharing(nil, &x.request.Header)}
 		return

@@ -225,7 +225,7 @@ func (w *world) onPipe(id string, wanted topics) net.Conn {
 	server, client := net.Pipe()
 	w.t.Cleanup(func() { _ = client.Close() })
 	go w.handler.stream(sock.Wrap(server), &listening{
-		container: w.mux.Enter("c1"), subscription: &subscription{id: []byte(id), topics: wanted}})
+		container: there(w.mux.Enter("c1")), subscription: &subscription{id: []byte(id), topics: wanted}})
 	return client
 }
 

@@ -36,11 +36,14 @@ func (s *subscriptions) publish(n codec.Notification) (streams int) {
 	return streams
 }
 
-// subscribe opens the stream of a subscription. Somebody has to read from e until
-// it ends.
-func (f *Face) subscribe(e *events) {
+// subscribe opens the stream of a subscription. The error is errTooManyStreams.
+// When it returns nil, somebody has to read from e until it ends.
+func (f *Face) subscribe(e *events) error {
 	f.opening.Lock()
 	defer f.opening.Unlock()
+	if !f.takeStream() {
+		return errTooManyStreams
+	}
 	all := f.subscribed()
 	// Whatever is written first has the acknowledgement in front of it.
 	e.head = append(e.head, e.subscription.acknowledgement()...)
@@ -53,6 +56,7 @@ func (f *Face) subscribe(e *events) {
 	if !e.handler.roster.join(e) {
 		e.shut()
 	}
+	return nil
 }
 
 // unsubscribe takes the stream of a subscription out that has ended.
@@ -65,6 +69,7 @@ func (f *Face) unsubscribe(e *events) {
 		}
 		return kept
 	})
+	f.leaveStream()
 }
 
 // subscribed makes the container's subscriptions if there are none yet.

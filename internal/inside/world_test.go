@@ -143,6 +143,8 @@ type options struct {
 	stream    func(*stream.Config)
 	logger    *slog.Logger
 	pace      pace
+	limits    mux.Limits
+	streams   int // of one container
 }
 
 func newWorld(t testing.TB, set ...func(*options)) *world {
@@ -179,11 +181,11 @@ func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 		o.stream(policy)
 	}
 	var err error
-	w.faces, err = NewFaces(FacesConfig{Stream: policy, SessionKey: o.key, SessionTTL: o.ttl, Observer: w.observed, Now: o.clock.Now})
+	w.faces, err = NewFaces(FacesConfig{Stream: policy, SessionKey: o.key, SessionTTL: o.ttl, MaxStreams: o.streams, Observer: w.observed, Now: o.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now})
+	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now, Limits: o.limits})
 	w.handler, err = New(Config{
 		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive, SSEAfter: o.sseAfter, FarSide: o.farSide,
 		AllowOrigin: o.origins, LoopbackOrigins: o.loopback,

@@ -19,13 +19,17 @@ func observed() *Ops {
 	return New(Config{
 		Version:  "v1.2.3",
 		Revision: "abc",
-		Refusals: map[string][]string{"outside": {"claimed", "unknown-path"}, "inside": {"origin"}},
-		Paths:    []string{"requests", "containers", "call-tool", "notifications"},
-		Unheard:  []string{"no-stream"},
-		Panics:   []string{"outside"},
-		Mux:      mux.New(mux.Config{}).Stats,
-		Streams:  new(stream.Counters),
-		Logger:   slog.New(slog.DiscardHandler),
+		Refusals: map[string][]string{
+			"outside": {"claimed", "unknown-path", "max-containers"},
+			"inside":  {"origin", "max-asks", "max-waiting", "max-asks-total", "max-streams"},
+		},
+		Paths:   []string{"requests", "containers", "call-tool", "notifications"},
+		Unheard: []string{"no-stream"},
+		Panics:  []string{"outside"},
+		Limits:  []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
+		Mux:     mux.New(mux.Config{}).Stats,
+		Streams: new(stream.Counters),
+		Logger:  slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -120,4 +124,20 @@ func ask(t *testing.T, method, url, accept string) (response *http.Response, bod
 		t.Fatal(err)
 	}
 	return response, string(read)
+}
+
+// there is a container that may not be refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// asked is an ask that may not be refused.
+func asked(a *mux.Ask, err error) *mux.Ask {
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"log/slog"
 	"maps"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -23,6 +24,10 @@ type Config struct {
 	Unheard  []string            // why a notification reached nobody
 	Panics   []string            // where a panic was caught
 
+	// Limits are all there are. Used, called at each scrape, is how far each is used up, by its name; nil: not at all.
+	Limits []Limit
+	Used   func() map[string]int64
+
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
 
@@ -36,6 +41,7 @@ type Ops struct {
 
 	exchanges exchangeMetrics
 	refusals  pairs
+	alarms    map[string]*alarm // by the name of a limit; never written after New
 	sockets   socketMetrics
 	panics    singles
 	unheard   singles
@@ -62,6 +68,8 @@ func New(config Config) *Ops {
 		Name: "gateway_refusals_total",
 		Help: "Requests refused before they reached a container, by listener and reason.",
 	}, "listener", "reason", withOwn(config.Refusals))
+	o.alarms = newAlarms(config.Limits)
+	o.registry.MustRegister(&limitCollector{config.Limits, config.Used})
 	o.sockets.register(o.registry, config.Paths)
 	o.panics = newSingles(o.registry, prometheus.CounterOpts{
 		Name: "gateway_panics_total",
@@ -82,8 +90,21 @@ func New(config Config) *Ops {
 	return o
 }
 
-// Refused counts a request that a listener refused before it reached a container.
-func (o *Ops) Refused(listener, reason string) { o.refusals.inc(listener, reason) }
+// Refused counts a request that a listener refused before it reached a container. Where the reason is a limit that has not
+// refused anything for a while, the log warns of it.
+func (o *Ops) Refused(listener, reason string) {
+	o.refusals.inc(listener, reason)
+	if a := o.alarms[reason]; a != nil && a.begins(time.Now()) {
+		o.log.Warn("a limit is reached, and what is beyond it is refused", "limit", "--"+a.limit.Name, "value", a.limit.Most, "listener", listener)
+	}
+}
+
+// MadeRoom says that what does nothing was given up early for a limit. The log warns of it where that is news.
+func (o *Ops) MadeRoom(limit string) {
+	if a := o.alarms[limit]; a != nil && a.makesRoom(time.Now()) {
+		o.log.Warn("a limit is reached, and what does nothing makes room", "limit", "--"+a.limit.Name, "value", a.limit.Most)
+	}
+}
 
 // Unheard counts a notification that reached no client.
 func (o *Ops) Unheard(reason string) { o.unheard.inc(reason) }

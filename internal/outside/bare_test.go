@@ -47,7 +47,7 @@ func serveBare(t testing.TB, m *mux.Mux) *unix.SockaddrInet4 {
 func exchange(t testing.TB, m *mux.Mux, to *unix.SockaddrInet4, id string, requests bare) bare {
 	t.Helper()
 	told := make(told, 1)
-	m.Container(id).Ask(codec.CallTool, []byte(toolAsk), told)
+	there(m.Container(id)).Ask(codec.CallTool, []byte(toolAsk), told)
 	call, resident := requests.ask(t), requests.ask(t)
 	answer := dialBare(t, to, base(id)+path(call.Kind, call.Channel))
 	defer answer.close()

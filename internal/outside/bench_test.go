@@ -36,7 +36,7 @@ func anAnswer() []byte {
 }
 
 func newExchanger(t testing.TB, m *mux.Mux, to *unix.SockaddrInet4, id string) *exchanger {
-	e := &exchanger{to: to, base: base(id), container: m.Container(id), told: make(told, 1), payload: []byte(toolAsk), answer: anAnswer()}
+	e := &exchanger{to: to, base: base(id), container: there(m.Container(id)), told: make(told, 1), payload: []byte(toolAsk), answer: anAnswer()}
 	e.requests = dialBare(t, e.to, e.base+"/requests")
 	e.notifications = exchange(t, m, e.to, id, e.requests)
 	e.frame = make([]byte, 2+codec.AskHeaderSize+len(e.payload))

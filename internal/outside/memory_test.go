@@ -30,7 +30,7 @@ func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) {
 	ids := make([]string, containers)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("c%d", i)
-		m.Container(ids[i])
+		there(m.Container(ids[i]))
 	}
 
 	before := footprint()

@@ -14,7 +14,7 @@ func TestAPanicInACallerEndsOneSocketOnly(t *testing.T) {
 	w := begin(t)
 	w.faulty = true
 	p := w.provider("default")
-	w.mux.Container("default").Ask(codec.CallTool, []byte(toolAsk), panics{})
+	there(w.mux.Container("default")).Ask(codec.CallTool, []byte(toolAsk), panics{})
 	answer := p.open(p.call())
 	answer.BinaryAndClose(result(toolAnswer))
 	answer.ReadGone()

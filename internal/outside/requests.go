@@ -1,6 +1,8 @@
 package outside
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,7 +41,12 @@ type requests struct {
 func (a *arrival) openRequests(t target, key []byte) {
 	h := a.handler
 	claim, err := h.mux.Claim(strings.Clone(t.borrowedID()))
-	if err != nil {
+	var over *mux.LimitError
+	switch {
+	case errors.As(err, &over):
+		a.refuse(ReasonMaxContainers, fmt.Errorf("the limit is %d (--%v)", over.Most, over.Limit))
+		return
+	case err != nil:
 		a.refuse(ReasonClaimed, nil)
 		return
 	}

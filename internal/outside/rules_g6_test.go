@@ -115,9 +115,9 @@ func (l *list) says(want string) {
 
 func TestG6_TheListIsASnapshotAndThenEachChange(t *testing.T) {
 	w := begin(t)
-	w.mux.Enter("a.1").Exit()
-	w.mux.Container("never-entered")
-	b := w.mux.Enter("b")
+	there(w.mux.Enter("a.1")).Exit()
+	there(w.mux.Container("never-entered"))
+	b := there(w.mux.Enter("b"))
 	l := w.list(w.plain(), listRequest)
 	both := []string{}
 	for range 2 {
@@ -128,14 +128,14 @@ func TestG6_TheListIsASnapshotAndThenEachChange(t *testing.T) {
 	}
 	l.says(`{"complete":2}`)
 	long := strings.Repeat("z", 128)
-	w.mux.Enter(long)
+	there(w.mux.Enter(long))
 	l.says(`{"came":"` + long + `"}`)
 	w.idle()
 	l.says(`{"went":"a.1"}`)
 	b.Exit()
 	w.idle()
 	l.says(`{"went":"b"}`)
-	w.mux.Enter("b").Exit()
+	there(w.mux.Enter("b")).Exit()
 	l.says(`{"came":"b"}`)
 
 	empty := w.list(w.plain(), "GET http://gateway/containers?from=1 HTTP/1.1\r\nHost: gateway\r\nUpgrade: websocket\r\n\r\n")
@@ -149,14 +149,14 @@ func TestG6_TheListOfNoContainersIsComplete(t *testing.T) {
 	w := begin(t)
 	l := w.list(w.plain(), "GET /containers HTTP/1.0\r\n\r\n")
 	l.says(`{"complete":0}`)
-	w.mux.Enter("first").Exit()
+	there(w.mux.Enter("first")).Exit()
 	l.says(`{"came":"first"}`)
 }
 
 func TestG6_AServerServesWhatComesAndLetsGoOfWhatWent(t *testing.T) {
 	modes(t, func(t *testing.T, w *world) {
 		l := w.follow()
-		c := w.mux.Enter("c1")
+		c := there(w.mux.Enter("c1"))
 		call := w.ask("c1", codec.CallTool, toolAsk)
 		p := w.provider(l.next().Came)
 		p.answer(p.call(), result(toolAnswer))
@@ -191,7 +191,7 @@ func (w *world) followers() (all []*follower) {
 func TestG6_EverySecondBeatOfAQuietListIsHeard(t *testing.T) {
 	w := begin(t)
 	l := w.follow()
-	w.mux.Enter("first").Exit() // and so after the snapshot
+	there(w.mux.Enter("first")).Exit() // and so after the snapshot
 	l.says(`{"came":"first"}`)
 	f := w.followers()[0]
 	beat := func() { f.Beat(time.Time{}) }
@@ -202,9 +202,9 @@ func TestG6_EverySecondBeatOfAQuietListIsHeard(t *testing.T) {
 	l.says("{}")
 	l.says("{}")
 	beat() // not heard: the one before was
-	w.mux.Enter("a").Exit()
+	there(w.mux.Enter("a")).Exit()
 	beat() // not quiet
-	w.mux.Enter("b").Exit()
+	there(w.mux.Enter("b")).Exit()
 	beat() // nor now
 	beat()
 	l.says(`{"came":"a"}`)
@@ -237,7 +237,7 @@ func TestG6_AFollowerThatLeavesIsLetGo(t *testing.T) {
 		w.eventuallyClosed(ContainersLabel)
 		eventually(t, fmt.Sprintf("nothing keeps follower %d", i), func() bool { runtime.GC(); return let.Value() == nil })
 	}
-	w.mux.Enter("a").Exit() // nobody is told
+	there(w.mux.Enter("a")).Exit() // nobody is told
 	l := w.follow()
 	if !l.present["a"] {
 		t.Fatal("not in the snapshot")
@@ -274,7 +274,7 @@ func TestG6_AFollowerThatDoesNotReadIsClosedAndComesBack(t *testing.T) {
 		if n == 1_000_000 {
 			t.Fatal("the follower was never closed")
 		}
-		w.mux.Enter(id + strconv.Itoa(n)).Exit()
+		there(w.mux.Enter(id + strconv.Itoa(n))).Exit()
 		if c := reads.next(); c.Came != id+strconv.Itoa(n) {
 			t.Fatalf("the other follower heard %+v", c)
 		}
@@ -302,10 +302,10 @@ func TestG6_ASnapshotOfAnySizeFits(t *testing.T) {
 	id := strings.Repeat("x", 120)
 	const containers = 50_000
 	for n := range containers {
-		w.mux.Enter(id + strconv.Itoa(n)).Exit()
+		there(w.mux.Enter(id + strconv.Itoa(n))).Exit()
 	}
 	l := w.list(w.plain(), listRequest)
-	w.mux.Enter("one more").Exit()
+	there(w.mux.Enter("one more")).Exit()
 	l.snapshot()
 	l.says(`{"came":"one more"}`)
 	if len(l.present) != containers {
@@ -327,7 +327,7 @@ func TestG6_FollowersAgreeWithTheContainersUnderChurn(t *testing.T) {
 					return
 				default:
 				}
-				w.mux.Enter(fmt.Sprint("c", g, "-", i%50)).Exit()
+				there(w.mux.Enter(fmt.Sprint("c", g, "-", i%50))).Exit()
 				if i%25 == 0 {
 					w.idle()
 				}
@@ -358,7 +358,7 @@ func TestG6_FollowersAgreeWithTheContainersUnderChurn(t *testing.T) {
 	churn.Wait()
 	close(late)
 	w.idle()
-	w.mux.Enter("the-last")
+	there(w.mux.Enter("the-last"))
 	for l := range late {
 		for c := l.next(); c.Came != "the-last"; {
 			c = l.next()
@@ -373,7 +373,7 @@ func TestG6_ShutdownEndsTheList(t *testing.T) {
 	w := begin(t)
 	id := strings.Repeat("x", 120)
 	for n := range 50_000 {
-		w.mux.Enter(id + strconv.Itoa(n)).Exit()
+		there(w.mux.Enter(id + strconv.Itoa(n))).Exit()
 	}
 	reads := w.follow()
 	w.list(w.narrow(), listRequest) // reads no more, and has megabytes to come
@@ -385,7 +385,7 @@ func TestG6_ShutdownEndsTheList(t *testing.T) {
 	if n := w.counts.openNow(ContainersLabel); n != 0 {
 		t.Errorf("%d lists are open", n)
 	}
-	w.mux.Enter("a").Exit() // nobody is told
+	there(w.mux.Enter("a")).Exit() // nobody is told
 }
 
 func TestG6_AListThatIsAskedForDuringShutdownEnds(t *testing.T) {

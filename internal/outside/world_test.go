@@ -194,7 +194,7 @@ func (c *call) Settle(s mux.Settlement) {
 // ask makes an ask of a container, as an MCP client's request would.
 func (w *world) ask(container string, k codec.Kind, payload string) *call {
 	c := &call{w: w, settled: make(chan settled, 1)}
-	c.ask = w.mux.Container(container).Ask(k, []byte(payload), c)
+	c.ask = asked(there(w.mux.Container(container)).Ask(k, []byte(payload), c))
 	return c
 }
 
@@ -317,4 +317,20 @@ func (w *world) plain() net.Conn {
 		w.t.Fatal(err)
 	}
 	return c
+}
+
+// there is a container that may not be refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// asked is an ask that may not be refused.
+func asked(a *mux.Ask, err error) *mux.Ask {
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

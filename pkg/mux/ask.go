@@ -104,6 +104,8 @@ func (a *Ask) announceLocked(line Line) {
 	a.disarmLocked()
 	if a.generation > 0 {
 		c.mux.counters.reasked[a.reason].Add(1)
+	} else if a != &c.resident {
+		c.unheard--
 	}
 	a.generation++
 	a.becomeLocked(stateAnnounced)
@@ -151,6 +153,7 @@ func (a *Ask) finishLocked() (owed Caller) {
 	a.becomeLocked(stateDone)
 	if a != &a.container.resident {
 		a.container.asks.remove(a)
+		a.container.giveBackLocked(a)
 	}
 	owed, a.caller, a.payload = a.caller, nil, nil
 	return owed

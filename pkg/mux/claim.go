@@ -33,10 +33,9 @@ type Claim struct {
 // Claim takes the one connection of the container of that id, which begins if it
 // must (protocol G5), before its upgrade. Every Claim must be ended with Detach,
 // also when the upgrade never completes. While it is held others get ErrClaimed,
-// and its Line is probed.
-func (m *Mux) Claim(id string) (*Claim, error) {
-	c := m.Lookup(id)
-	for {
+// and its Line is probed. A *LimitError refuses a container that would be a new one.
+func (m *Mux) Claim(id string) (cl *Claim, err error) {
+	for c := m.Lookup(id); ; {
 		if c != nil {
 			cl, holder, forgotten := c.tryClaim()
 			switch {
@@ -49,7 +48,9 @@ func (m *Mux) Claim(id string) (*Claim, error) {
 				return nil, ErrClaimed
 			}
 		}
-		c = m.begin(id)
+		if c, err = m.begin(id); err != nil {
+			return nil, err
+		}
 	}
 }
 

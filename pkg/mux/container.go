@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ type Container struct {
 	// Guarded by mu.
 	nextChannel uint32  // never 0
 	entered     int32   // inside activities, now
+	inFlight    int32   // the length of asks
+	unheard     int32   // of those, the ones that were never announced
 	present     bool    // followers take it to be there; changed only under presence.mu, too
 	forgotten   bool    // out of the table, or just before
 	claim       *Claim  // the holder; live once it has a line
@@ -49,7 +52,8 @@ type withPath struct {
 // otherwise, for ever if need be (protocol R9). payload is borrowed until
 // caller.Settle is called, or until Leave or Cancel returned true. If the
 // container was forgotten, the ask is made of the one that begins in its place.
-func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
+// The error is a *LimitError: caller is not settled then, and payload not kept.
+func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) (*Ask, error) {
 	made := &withPath{Ask: Ask{container: c, kind: k, payload: payload, caller: caller}}
 	made.spare = &made.first
 	a := &made.Ask
@@ -57,37 +61,52 @@ func (c *Container) Ask(k codec.Kind, payload []byte, caller Caller) *Ask {
 		c.mux.illegal("an ask of kind %v cannot be made", k)
 		a.caller, a.payload, a.state = nil, nil, stateDone
 		caller.Settle(Settlement{Outcome: NotServed})
-		return a
+		return a, nil
 	}
-	switch line, stopped, forgotten := c.admit(a); {
-	case forgotten:
-		return c.mux.begin(c.id).Ask(k, payload, caller)
-	case stopped:
+	switch line, err := c.admit(a); {
+	case err == errForgotten:
+		successor, err := c.mux.begin(c.id)
+		if err != nil {
+			return nil, err
+		}
+		return successor.Ask(k, payload, caller)
+	case err == errStopped:
 		caller.Settle(Settlement{Outcome: Stopped})
+	case err != nil:
+		return nil, err
 	case line != nil:
 		line.Flush()
 	}
-	return a
+	return a, nil
 }
 
+var (
+	errForgotten = errors.New("the container was forgotten")
+	errStopped   = errors.New("the mux was stopped")
+)
+
 // admit takes a new ask in, and returns the line to flush if it was announced.
-func (c *Container) admit(a *Ask) (line Line, stopped, forgotten bool) {
+func (c *Container) admit(a *Ask) (line Line, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forgotten {
-		return nil, false, true
+		return nil, errForgotten
+	}
+	line = c.liveLocked()
+	if err = c.takeLocked(a, line != nil); err != nil {
+		return nil, err
 	}
 	a.becomeLocked(stateWaiting)
 	c.asks.push(a)
 	if c.mux.stopped.Load() {
 		a.finishLocked()
 		c.mux.counters.settled[a.kind][Stopped].Add(1)
-		return nil, true, false
+		return nil, errStopped
 	}
-	if line = c.liveLocked(); line != nil {
+	if line != nil {
 		a.announceLocked(line)
 	}
-	return line, false, false
+	return line, nil
 }
 
 // stopped is a caller that is owed a Stopped.

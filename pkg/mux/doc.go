@@ -50,11 +50,23 @@
 // table and a first channel drawn anew: what was announced before is unknown for
 // ever (R2).
 //
+// Where there are Limits.Containers, who would begin one more first has those
+// forgotten that have had nothing for longest, however short that is of Config.Idle.
+//
 // Apart from that it is present or not (G6): present from an entry until it was
 // entered by nobody for Config.Idle. Only what is not present is forgotten.
 //
+// # Limits
+//
+// An ask takes its place under its container's lock, before anything else is done
+// for it, and gives it back when it leaves the container's list. Those of all
+// containers are counted by kind, next to the gauges that each ask changes anyway:
+// the bound on all of them costs no cache line of its own. A container takes its
+// place under Mux.beginning, as everything that changes the table.
+//
 // # Locks
 //
+// Mux.clearing (room is made for a container) is taken before any other.
 // Mux.beginning (a container begins or is forgotten; Config.FirstChannel,
 // Config.NewSink and Forgetter are called under it) and presence.mu (one comes or
 // goes; Followers are called under it) are never held together. Container.mu may

@@ -27,9 +27,16 @@ func Example() {
 		NewSink:      func(string) mux.Sink { return printer{} },
 	})
 	defer m.Stop()
-	c := m.Enter("default")
+	c, err := m.Enter("default")
+	if err != nil {
+		fmt.Println(err) // 503
+		return
+	}
 	defer c.Exit()
-	c.Ask(codec.CallTool, []byte(`{"name":"t"}`), printer{})
+	if _, err := c.Ask(codec.CallTool, []byte(`{"name":"t"}`), printer{}); err != nil {
+		fmt.Println(err) // 429 or 503
+		return
+	}
 
 	claim, err := m.Claim("default")
 	if err != nil {

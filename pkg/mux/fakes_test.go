@@ -158,7 +158,7 @@ func begin(t *testing.T, change ...func(*Config)) *world {
 		f(&config)
 	}
 	w.m = newMux(config, 64, 64)
-	w.c = w.m.Container("one")
+	w.c = there(w.m.Container("one"))
 	return w
 }
 
@@ -172,7 +172,7 @@ type exchange struct {
 
 func (w *world) ask(k codec.Kind, payload string) exchange {
 	caller := &fakeCaller{}
-	return exchange{w.c.Ask(k, []byte(payload), caller), caller}
+	return exchange{taken(w.c.Ask(k, []byte(payload), caller)), caller}
 }
 
 func (w *world) connect() (*Claim, *fakeLine) {
@@ -262,3 +262,19 @@ func notificationFrame(method string) []byte {
 }
 
 var errorFrame = codec.AppendError(nil, []byte(`{"code":-32000,"message":"no"}`))
+
+// there is a container that may not be refused.
+func there(c *Container, err error) *Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// taken is an ask that may not be refused.
+func taken(a *Ask, err error) *Ask {
+	if err != nil {
+		panic(err)
+	}
+	return a
+}

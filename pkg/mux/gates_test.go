@@ -42,7 +42,7 @@ func exchangeOnce(m *Mux, c *Container, q *quiet) {
 }
 
 func attached(m *Mux, id string, q *quiet) *Container {
-	c := m.Container(id)
+	c := there(m.Container(id))
 	cl, err := m.Claim(id)
 	if err != nil {
 		panic(err)
@@ -124,8 +124,8 @@ func TestIdleContainerCostsAtMost1KB(t *testing.T) {
 
 func TestEnteringAContainerAllocatesNothing(t *testing.T) {
 	m := New(Config{Idle: time.Minute})
-	m.Enter("a").Exit()
-	if n := testing.AllocsPerRun(1000, func() { m.Enter("a").Exit() }); n != 0 {
+	there(m.Enter("a")).Exit()
+	if n := testing.AllocsPerRun(1000, func() { there(m.Enter("a")).Exit() }); n != 0 {
 		t.Fatalf("%v allocations per entry", n)
 	}
 }
@@ -140,7 +140,7 @@ func TestForgottenContainersCostNothing(t *testing.T) {
 	round := func(n int) {
 		for i := range containers {
 			id := fmt.Sprintf("container-%d-%d", n, i)
-			c := m.Enter(id)
+			c := there(m.Enter(id))
 			cl, err := m.Claim(id)
 			if err != nil {
 				t.Fatal(err)
@@ -182,7 +182,7 @@ func BenchmarkSweep(b *testing.B) {
 	const containers = 10_000
 	m := New(Config{Idle: time.Hour})
 	for i := range containers {
-		m.Enter(fmt.Sprintf("container-%06d", i)).Exit()
+		there(m.Enter(fmt.Sprintf("container-%06d", i))).Exit()
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -195,7 +195,7 @@ func BenchmarkEnterExit(b *testing.B) {
 	m := New(Config{Idle: time.Hour})
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Enter("a").Exit()
+		there(m.Enter("a")).Exit()
 	}
 }
 
@@ -220,4 +220,21 @@ func BenchmarkExchangeParallel(b *testing.B) {
 			exchangeOnce(m, c, q)
 		}
 	})
+}
+
+// BenchmarkFlood is of containers that begin and do nothing, 20,000 a second.
+func BenchmarkFlood(b *testing.B) {
+	for name, most := range map[string]int{"limited": 50_000, "unlimited": 0} {
+		b.Run(name, func(b *testing.B) {
+			now := time.Unix(1_800_000_000, 0)
+			m := New(Config{Idle: 10 * time.Minute, Now: func() time.Time { return now }, Limits: Limits{Containers: most}})
+			for i := 0; b.Loop(); i++ {
+				now = now.Add(50 * time.Microsecond)
+				if c, err := m.Enter(fmt.Sprint("container-", i)); err == nil {
+					c.Exit()
+				}
+			}
+			b.ReportMetric(float64(m.Stats().Containers), "containers")
+		})
+	}
 }

@@ -68,6 +68,7 @@ type modelTimer struct {
 type model struct {
 	reaskAfter time.Duration
 	idle       time.Duration
+	limits     Limits
 	now        time.Duration
 	told       []string // to the follower, since the last look
 	stopped    bool

@@ -63,8 +63,15 @@ type Config struct {
 	// notifications are counted as unheard. It must not call back.
 	NewSink func(container string) Sink
 	// Idle is how long a container may do nothing before Sweep reports it gone
-	// (protocol G6) or forgets it (G5). 0 or less: for ever.
+	// (protocol G6) or forgets it (G5). 0 or less: for ever, also where there are
+	// Limits.Containers.
 	Idle time.Duration
+	// Limits are how much there may be.
+	Limits Limits
+	// MakesRoom, unless it is nil, is called when Limits.Containers are there, one
+	// more is to begin, and others are forgotten early for it. It must neither block
+	// nor call back.
+	MakesRoom func()
 	// Now is the time that Idle is measured in, and how long a notifications path
 	// was open (protocol N4). nil is time.Now.
 	Now func() time.Time
@@ -73,6 +80,7 @@ type Config struct {
 // Mux holds any number of containers. All methods may be called concurrently.
 type Mux struct {
 	config     Config
+	limits     limits
 	began      time.Time
 	channels   channelTable
 	containers *xsync.MapOf[string, *Container]
@@ -87,6 +95,7 @@ type Mux struct {
 	beginning sync.Mutex
 	serial    uint32 // of the container that began last; guarded by beginning
 	presence  presence
+	clearing  clearing
 }
 
 // New returns a Mux without containers.
@@ -106,6 +115,7 @@ func newMux(config Config, channels, containers int) *Mux {
 	}
 	return &Mux{
 		config:     config,
+		limits:     newLimits(config.Limits),
 		began:      config.Now(),
 		channels:   newChannelTable(channels),
 		containers: xsync.NewMapOf[string, *Container](xsync.WithPresize(containers), xsync.WithGrowOnly()),
@@ -117,21 +127,34 @@ func (m *Mux) now() time.Duration { return m.config.Now().Sub(m.began) }
 
 // Container returns the container of that id, which begins now if there is none
 // (protocol G5). The id must satisfy ValidID; it is copied when kept. Where
-// containers are forgotten, who wants to keep one uses Enter.
-func (m *Mux) Container(id string) *Container {
+// containers are forgotten, who wants to keep one uses Enter. A *LimitError refuses
+// a container that would be a new one.
+func (m *Mux) Container(id string) (*Container, error) {
 	if c := m.Lookup(id); c != nil {
-		return c
+		return c, nil
 	}
 	return m.begin(id)
 }
 
 // begin is Container, except that it waits for one that is being forgotten to be
 // out of the table.
-func (m *Mux) begin(id string) *Container {
+func (m *Mux) begin(id string) (*Container, error) {
+	c, err := m.tryBegin(id)
+	if err != nil && m.makeRoom() {
+		c, err = m.tryBegin(id)
+	}
+	return c, err
+}
+
+func (m *Mux) tryBegin(id string) (*Container, error) {
 	m.beginning.Lock()
 	defer m.beginning.Unlock()
 	if c := m.Lookup(id); c != nil {
-		return c
+		return c, nil
+	}
+	// What is in the table changes under this lock only.
+	if m.full() {
+		return nil, &m.limits.over[LimitContainers]
 	}
 	c := &Container{mux: m, id: strings.Clone(id), serial: m.serial + 1, restedAt: m.now()}
 	c.nextChannel = max(1, m.config.FirstChannel())
@@ -141,7 +164,7 @@ func (m *Mux) begin(id string) *Container {
 	c.resident.container, c.resident.kind = c, codec.Notifications
 	m.serial = c.serial
 	m.containers.Store(c.id, c)
-	return c
+	return c, nil
 }
 
 // Lookup returns the container of that id, or nil if there is none. It takes no

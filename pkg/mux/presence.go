@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Follower is told which containers are present (protocol G6): those with inside
@@ -35,13 +34,15 @@ type following struct{ Follower }
 // being served, or a stream that is open. The container begins if it must
 // (protocol G5), is present (G6), and stays until Exit was called as often as
 // Enter. For a container that is there it allocates nothing. The id must satisfy
-// ValidID; it is copied when kept.
-func (m *Mux) Enter(id string) *Container {
-	c := m.Lookup(id)
-	for c == nil || !c.enter() {
-		c = m.begin(id)
+// ValidID; it is copied when kept. A *LimitError refuses a container that would be
+// a new one.
+func (m *Mux) Enter(id string) (c *Container, err error) {
+	for c = m.Lookup(id); c == nil || !c.enter(); {
+		if c, err = m.begin(id); err != nil {
+			return nil, err
+		}
 	}
-	return c
+	return c, nil
 }
 
 // enter reports false if the container was forgotten.
@@ -124,10 +125,10 @@ func (c *Container) appear() bool {
 }
 
 // leave makes c gone, unless it was entered since.
-func (p *presence) leave(c *Container, now time.Duration) {
+func (p *presence) leave(c *Container, since rest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !c.disappear(now) {
+	if !c.disappear(since) {
 		return
 	}
 	p.count.Add(-1)

@@ -36,7 +36,7 @@ func TestG5_AContainerThatDidNothingIsForgotten(t *testing.T) {
 
 func TestG5_NothingIsForgottenWithoutAnIdleTime(t *testing.T) {
 	w := begin(t, func(c *Config) { c.Idle = 0 })
-	w.m.Enter("one").Exit()
+	there(w.m.Enter("one")).Exit()
 	w.pass(1000 * idle)
 	w.forgotten(false)
 	if w.m.Stats().Present != 1 {
@@ -46,7 +46,7 @@ func TestG5_NothingIsForgottenWithoutAnIdleTime(t *testing.T) {
 
 func TestG5_WhateverAContainerHasKeepsItUntilAnIdleTimeAfterItsEnd(t *testing.T) {
 	for name, begins := range map[string]func(w *world) (ends func()){
-		"an inside activity": func(w *world) func() { return w.m.Enter("one").Exit },
+		"an inside activity": func(w *world) func() { return there(w.m.Enter("one")).Exit },
 		"a claim before its upgrade": func(w *world) func() {
 			cl, err := w.m.Claim("one")
 			if err != nil {
@@ -109,7 +109,7 @@ func TestG5_ASinkIsToldBeforeTheContainerBeginsAgain(t *testing.T) {
 		}
 	})
 	w.pass(idle)
-	w.m.Enter("one").Exit()
+	there(w.m.Enter("one")).Exit()
 	if want := []string{"new one", "forgotten one", "new one"}; !slices.Equal(told, want) {
 		t.Fatalf("told %q, want %q", told, want)
 	}
@@ -120,7 +120,7 @@ func TestG5_ASinkIsToldBeforeTheContainerBeginsAgain(t *testing.T) {
 func TestG5_WhatFindsAContainerThatIsBeingForgottenBeginsItsSuccessor(t *testing.T) {
 	for name, arrive := range map[string]func(w *world){
 		"enter": func(w *world) {
-			if c := w.m.Enter("one"); c == w.c {
+			if c := there(w.m.Enter("one")); c == w.c {
 				w.t.Error("the forgotten container was entered")
 			}
 		},
@@ -130,7 +130,7 @@ func TestG5_WhatFindsAContainerThatIsBeingForgottenBeginsItsSuccessor(t *testing
 			}
 		},
 		"ask": func(w *world) {
-			if a := w.c.Ask(codec.CallTool, nil, &fakeCaller{}); a.container == w.c {
+			if a := taken(w.c.Ask(codec.CallTool, nil, &fakeCaller{})); a.container == w.c {
 				w.t.Error("the forgotten container was asked")
 			}
 		},
@@ -164,7 +164,7 @@ func TestG5_ASinkThatPanicsWhenForgottenLeavesNothingBehind(t *testing.T) {
 		}()
 		w.pass(idle)
 	}()
-	if w.m.Enter("one") == w.c {
+	if there(w.m.Enter("one")) == w.c {
 		t.Error("the forgotten container was entered")
 	}
 }
@@ -205,7 +205,7 @@ func TestR2_ALateOpeningOfAnOldChannelIs404AfterTheContainerWasForgotten(t *test
 		w.forgotten(true)
 		w.unknown(old)
 
-		w.c = w.m.Container("one")
+		w.c = there(w.m.Container("one"))
 		again := w.ask(codec.CallTool, "new")
 		cl, _ = w.connect()
 		w.unknown(old) // for all that its successor has an ask of that kind
@@ -220,7 +220,7 @@ func TestR2_ContainersWithOneSerialKeepTheirChannelsApart(t *testing.T) {
 	w := begin(t)
 	_, l := w.connect()
 	w.m.serial-- // 2^32 - 1 containers later
-	other := w.m.Container("other")
+	other := there(w.m.Container("other"))
 	if other.serial != w.c.serial {
 		t.Fatal("the serials differ")
 	}
@@ -260,8 +260,8 @@ func TestG6_FollowersHearOfWhatIsPresentAndThenOfEachChange(t *testing.T) {
 	f, late := &fakeFollower{}, &fakeFollower{}
 	stop := w.m.Follow(f)
 	f.expect(t, "snapshot ") // a container without inside activity is not present
-	a, b := w.m.Enter("a"), w.m.Enter("b")
-	w.m.Enter("a").Exit()
+	a, b := there(w.m.Enter("a")), there(w.m.Enter("b"))
+	there(w.m.Enter("a")).Exit()
 	f.expect(t, "came a", "came b")
 	defer w.m.Follow(late)()
 	late.expect(t, "snapshot a b")
@@ -278,7 +278,7 @@ func TestG6_FollowersHearOfWhatIsPresentAndThenOfEachChange(t *testing.T) {
 	stop()
 	stop()
 
-	w.m.Enter("a").Exit() // whether it was forgotten meanwhile or not
+	there(w.m.Enter("a")).Exit() // whether it was forgotten meanwhile or not
 	b.Exit()
 	f.expect(t)
 	late.expect(t, "came a")
@@ -295,7 +295,7 @@ func TestG6_AContainerWithAServerIsGoneButNotForgotten(t *testing.T) {
 	w := begin(t)
 	f := &fakeFollower{}
 	defer w.m.Follow(f)()
-	w.m.Enter("one").Exit()
+	there(w.m.Enter("one")).Exit()
 	cl, l := w.connect()
 	e := w.ask(codec.CallTool, "a")
 	w.answer(l.all()[0])
@@ -306,7 +306,7 @@ func TestG6_AContainerWithAServerIsGoneButNotForgotten(t *testing.T) {
 	w.pass(10 * idle)
 	w.forgotten(false)
 
-	w.m.Enter("one").Exit() // an activity lets it come again
+	there(w.m.Enter("one")).Exit() // an activity lets it come again
 	f.expect(t, "came one")
 	w.pass(idle)
 	f.expect(t, "went one")
@@ -321,8 +321,8 @@ func TestG6_ACallThatTakesLongKeepsItsContainerPresent(t *testing.T) {
 	w := begin(t)
 	f := &fakeFollower{}
 	defer w.m.Follow(f)()
-	w.m.Enter("one")
-	w.m.Enter("one").Exit()
+	there(w.m.Enter("one"))
+	there(w.m.Enter("one")).Exit()
 	w.pass(100 * idle)
 	f.expect(t, "snapshot ", "came one")
 	w.c.Exit()
@@ -335,7 +335,7 @@ func TestG6_AnExitTooManyIsAFaultAndNothingElse(t *testing.T) {
 	strict = false
 	defer func() { strict = true }()
 	w.c.Exit()
-	w.m.Enter("one")
+	there(w.m.Enter("one"))
 	if s := w.m.Stats(); s.Illegal != 1 || s.Present != 1 {
 		t.Fatalf("stats %+v", s)
 	}
@@ -348,7 +348,7 @@ func TestG6_TimeThatGoesBackReportsNothing(t *testing.T) {
 	f := &fakeFollower{}
 	defer w.m.Follow(f)()
 	for i := range 3 {
-		w.m.Enter(fmt.Sprint(i)).Exit()
+		there(w.m.Enter(fmt.Sprint(i))).Exit()
 	}
 	w.pass(-10 * idle)
 	w.pass(time.Second)

@@ -28,7 +28,7 @@ func TestR2_FirstChannelIsRandomIn1To2Pow31(t *testing.T) {
 	m := newMux(Config{}, 64, 64)
 	seen := map[uint32]bool{}
 	for i := range 1000 {
-		first := m.Container(fmt.Sprint("c", i)).nextChannel
+		first := there(m.Container(fmt.Sprint("c", i))).nextChannel
 		if first < 1 || first > 1<<31 {
 			t.Fatalf("first channel %d", first)
 		}
@@ -287,7 +287,7 @@ func TestG3_ContainerIDs(t *testing.T) {
 
 func TestG4_OneContainerNeitherSeesNorSlowsAnother(t *testing.T) {
 	w := begin(t)
-	other := w.m.Container("other")
+	other := there(w.m.Container("other"))
 	cl, err := w.m.Claim("other")
 	if err != nil {
 		t.Fatalf("the other container's claim: %v", err)
@@ -326,7 +326,7 @@ func TestG5_ContainerBeginsOnceAndIsTheSameForAll(t *testing.T) {
 	for i := range got {
 		all.Go(func() {
 			asking.Add(1)
-			got[i] = m.Container("a")
+			got[i] = there(m.Container("a"))
 		})
 	}
 	all.Wait()

@@ -59,6 +59,10 @@ func (s *schedule) close(t *rapid.T) {
 	if !ok {
 		return
 	}
+	s.closePath(p)
+}
+
+func (s *schedule) closePath(p *pairPath) {
 	s.end(p)
 	_, unreadable := codec.DecodeAnswer(p.model.ask.kind, p.message)
 	p.real.Closed(p.message)

@@ -43,6 +43,7 @@ func TestMuxAgreesWithTheNaiveModelUnderRandomSchedules(t *testing.T) {
 			"sweep":        s.sweep,
 			"stop":         s.stop,
 		})
+		s.windDown(t)
 	})
 }
 
@@ -90,7 +91,7 @@ func newSchedule(t *rapid.T) *schedule {
 	s := &schedule{clock: &fakeClock{}, follower: &fakeFollower{}, fired: map[int]bool{}}
 	after := rapid.SampledFrom([]time.Duration{0, Never, time.Second}).Draw(t, "reask after")
 	s.first = rapid.SampledFrom([]uint32{1, 1000, 4294967290, 4294967295}).Draw(t, "first channel")
-	s.model = &model{reaskAfter: after, idle: rapid.SampledFrom([]time.Duration{0, idle}).Draw(t, "idle")}
+	s.model = &model{reaskAfter: after, idle: rapid.SampledFrom([]time.Duration{0, idle}).Draw(t, "idle"), limits: drawLimits(t)}
 	epoch := time.Unix(1_800_000_000, 0)
 	s.m = newMux(Config{
 		ReaskAfter:   after,
@@ -102,6 +103,8 @@ func newSchedule(t *rapid.T) *schedule {
 		},
 		Idle: s.model.idle,
 		Now:  func() time.Time { return epoch.Add(s.model.now) },
+
+		Limits: s.model.limits,
 	}, 64, 64)
 	s.m.Follow(s.follower)
 	s.follower.take()
@@ -133,7 +136,7 @@ func pick[E any](t *rapid.T, from []E, what string) (picked E, ok bool) {
 // container is one that is there.
 func (s *schedule) container(t *rapid.T) *pair {
 	c := s.id(t)
-	s.m.Container(c.id)
+	there(s.m.Container(c.id))
 	s.begun(c)
 	return c
 }
@@ -152,12 +155,14 @@ func (s *schedule) ask(t *rapid.T) {
 	s.marks++
 	payload := fmt.Sprint("p", s.marks)
 	caller := &fakeCaller{}
-	s.asks = append(s.asks, &pairAsk{
-		c:      c,
-		model:  c.model.ask(k, payload),
-		real:   c.real.Ask(k, []byte(payload), caller),
-		caller: caller,
-	})
+	want := c.model.over(s.containers)
+	a, err := c.real.Ask(k, []byte(payload), caller)
+	if got := limitOf(err); got != want {
+		t.Fatalf("asked: %v, want the limit %q", err, want)
+	}
+	if err == nil {
+		s.asks = append(s.asks, &pairAsk{c: c, model: c.model.ask(k, payload), real: a, caller: caller})
+	}
 }
 
 func (s *schedule) depart(t *rapid.T) {
@@ -268,7 +273,7 @@ func (s *schedule) openWrong(t *rapid.T) {
 
 func (s *schedule) enter(t *rapid.T) {
 	c := s.id(t)
-	entered := s.m.Enter(c.id)
+	entered := there(s.m.Enter(c.id))
 	s.begun(c)
 	if entered != c.real {
 		t.Fatal("another container was entered")

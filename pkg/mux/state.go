@@ -34,8 +34,13 @@ func (a *Ask) becomeLocked(next state) {
 	if legal[a.state]&(1<<next) == 0 {
 		m.illegal("a %v ask cannot become %v", a.state, next)
 	}
-	m.counters.asks[a.kind][a.state].Add(-1)
-	m.counters.asks[a.kind][next].Add(1)
+	row := &m.counters.asks[a.kind]
+	if a.state != stateNew {
+		row.in[a.state].Add(-1)
+	}
+	if next != stateDone {
+		row.in[next].Add(1)
+	}
 	a.state = next
 }
 

@@ -20,6 +20,8 @@ type Stats struct {
 	Announced int64 // whose path is awaited, now
 	Open      int64 // whose path is open, now
 
+	ForgottenEarly int64 // containers that were forgotten for Limits.Containers before they had to be
+
 	Resident ResidentStats // the notifications asks, now
 
 	ExtraMessages     int64 // answer messages after the first (protocol A8)
@@ -42,7 +44,8 @@ type ResidentStats struct {
 type counters struct {
 	settled           [codec.KindCount][OutcomeCount]atomic.Int64
 	reasked           [ReasonCount]atomic.Int64
-	asks              [codec.KindCount][stateCount]atomic.Int64 // new and done are not gauges: only their changes are right
+	asks              [codec.KindCount]askCounters
+	forgottenEarly    atomic.Int64
 	connected         atomic.Int64
 	extraMessages     atomic.Int64
 	discardedMessages atomic.Int64
@@ -52,6 +55,12 @@ type counters struct {
 	undecodable       atomic.Int64
 	errorEnds         atomic.Int64
 	illegal           atomic.Int64
+}
+
+// askCounters are of the asks of one kind.
+type askCounters struct {
+	inFlight atomic.Int64            // of kinds 0 to 3: how many are in a container's list
+	in       [stateDone]atomic.Int64 // by state; new ones are not counted
 }
 
 // Stats returns what the mux has counted so far.
@@ -69,6 +78,7 @@ func (m *Mux) Stats() Stats {
 		Undecodable:       c.undecodable.Load(),
 		ErrorEnds:         c.errorEnds.Load(),
 		Illegal:           c.illegal.Load(),
+		ForgottenEarly:    c.forgottenEarly.Load(),
 	}
 	for k := range c.settled {
 		for o := range c.settled[k] {
@@ -83,9 +93,9 @@ func (m *Mux) Stats() Stats {
 		if codec.Kind(k).Many() {
 			waiting, announced, open = &s.Resident.Waiting, &s.Resident.Announced, &s.Resident.Open
 		}
-		*waiting += c.asks[k][stateWaiting].Load() + c.asks[k][stateParked].Load()
-		*announced += c.asks[k][stateAnnounced].Load()
-		*open += c.asks[k][stateOpen].Load()
+		*waiting += c.asks[k].in[stateWaiting].Load() + c.asks[k].in[stateParked].Load()
+		*announced += c.asks[k].in[stateAnnounced].Load()
+		*open += c.asks[k].in[stateOpen].Load()
 	}
 	return s
 }

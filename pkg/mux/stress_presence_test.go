@@ -88,12 +88,12 @@ func connectForAMoment(m *Mux, id string) {
 // runEnteringCaller makes asks. Where no server answers, it leaves them behind.
 func runEnteringCaller(t *testing.T, m *Mux, id string, number int, alone bool) {
 	for i := range presenceAsks {
-		c := m.Enter(id)
+		c := there(m.Enter(id))
 		if m.Lookup(id) != c {
 			t.Errorf("%s was forgotten while it was entered", id)
 		}
 		caller := &stressCaller{t: t, payload: fmt.Sprint(id, "-", number, "-", i), settled: make(chan struct{})}
-		a := c.Ask(answerKinds[rand.IntN(len(answerKinds))], []byte(caller.payload), caller)
+		a := taken(c.Ask(answerKinds[rand.IntN(len(answerKinds))], []byte(caller.payload), caller))
 		if !alone && rand.IntN(4) > 0 || !a.Leave() {
 			<-caller.settled
 		}

@@ -47,7 +47,7 @@ func TestEveryCallerIsSettledOnceWithItsOwnAnswerUnderStress(t *testing.T) {
 			done := make(chan struct{})
 			var servers, callers sync.WaitGroup
 			for i := range stressContainers {
-				c := m.Container(fmt.Sprint("c", i))
+				c := there(m.Container(fmt.Sprint("c", i)))
 				servers.Go(func() { (&stressServer{m: m, id: c.id}).run(done) })
 				for caller := range stressCallers {
 					callers.Go(func() { runStressCaller(t, c, caller, asked) })
@@ -104,7 +104,7 @@ func runStressCaller(t *testing.T, c *Container, number int, asked func()) {
 	for i := range stressAsks {
 		caller := &stressCaller{t: t, payload: fmt.Sprint(c.id, "-", number, "-", i), settled: make(chan struct{})}
 		payload := []byte(caller.payload)
-		a := c.Ask(answerKinds[rand.IntN(len(answerKinds))], payload, caller)
+		a := taken(c.Ask(answerKinds[rand.IntN(len(answerKinds))], payload, caller))
 		asked()
 		gone := false
 		switch rand.IntN(8) {
