@@ -29,7 +29,7 @@ type serveCmd struct {
 	ContainerIdle time.Duration `help:"Report a container gone whose clients did nothing for this long, and forget it once its server has been gone for as long; 0 for never [${default}]." default:"10m" env:"GATEWAY_CONTAINER_IDLE" placeholder:"DURATION" group:"Containers"`
 
 	DrainTimeout time.Duration `help:"How long after SIGTERM what servers were asked already may still be answered, while new requests get 503; the callers that are left then get an error. 0: not at all [${default}]." default:"25s" env:"GATEWAY_DRAIN_TIMEOUT" placeholder:"DURATION" group:"Exchanges"`
-	Limits limitFlags `embed:"" group:"Limits"`
+	Limits       limitFlags    `embed:"" group:"Limits"`
 
 	SessionKeyFile string        `help:"File whose content (32 bytes or more) signs session ids, so that they outlive a restart and hold on every replica; a random key otherwise." env:"GATEWAY_SESSION_KEY_FILE" placeholder:"FILE" group:"Sessions and streams"`
 	SessionTTL     time.Duration `help:"How long an unused session lives [${default}]." default:"24h" env:"GATEWAY_SESSION_TTL" placeholder:"DURATION" group:"Sessions and streams"`

@@ -64,12 +64,16 @@ func ExampleServer() {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
 
+	container, err := asks.Container("c1")
+	if err != nil {
+		panic(err)
+	}
 	answered := make(caller, 1)
-	asks.Container("c1").Ask(codec.CallTool, []byte(`{"name":"weather"}`), answered)
+	container.Ask(codec.CallTool, []byte(`{"name":"weather"}`), answered)
 	fmt.Println(<-answered)
-	asks.Container("c1").Ask(codec.CallTool, []byte(`{"name":"tides"}`), answered)
+	container.Ask(codec.CallTool, []byte(`{"name":"tides"}`), answered)
 	fmt.Println(<-answered)
-	asks.Container("c1").Ask(codec.ReadResource, []byte(`{"uri":"test:x"}`), answered)
+	container.Ask(codec.ReadResource, []byte(`{"uri":"test:x"}`), answered)
 	fmt.Println(<-answered)
 	fmt.Println(<-heard)
 

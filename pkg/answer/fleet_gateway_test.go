@@ -174,7 +174,7 @@ func (s *site) visit() {
 	answers := make([]told, len(s.ids))
 	for i, id := range s.ids {
 		answers[i] = make(told, 1)
-		c := s.mux.Enter(id)
+		c := there(s.mux.Enter(id))
 		c.Ask(codec.CallTool, []byte(`{"name":"t"}`), answers[i])
 		defer c.Exit()
 	}
@@ -222,7 +222,7 @@ func TestG6_ThousandsOfContainersAreServedThroughRestartsOfEitherSide(t *testing
 	})
 
 	s.ahead.Add(int64(idle))
-	kept := s.mux.Enter(s.ids[0])
+	kept := there(s.mux.Enter(s.ids[0]))
 	defer kept.Exit()
 	s.mux.Sweep()
 	s.await("all but one being left", func() bool {
@@ -242,7 +242,7 @@ func TestG6_CallersWaitForAFleetThatComesLater(t *testing.T) {
 	s.runs()
 	answers := make(told, len(s.ids))
 	for _, id := range s.ids {
-		c := s.mux.Enter(id)
+		c := there(s.mux.Enter(id))
 		defer c.Exit()
 		c.Ask(codec.CallTool, []byte(`{"name":"t"}`), answers)
 	}
@@ -252,4 +252,12 @@ func TestG6_CallersWaitForAFleetThatComesLater(t *testing.T) {
 			t.Error(got)
 		}
 	}
+}
+
+// there is a container that no limit refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
 }

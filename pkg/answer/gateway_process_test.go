@@ -29,7 +29,7 @@ func beGateway(containers string) {
 	m := mux.New(mux.Config{})
 	entered := make([]*mux.Container, n)
 	for i := range entered {
-		entered[i] = m.Enter(fmt.Sprintf("c%d", i))
+		entered[i] = there(m.Enter(fmt.Sprintf("c%d", i)))
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -178,7 +178,7 @@ func serve(t *testing.T, g *half, h Handler) *mux.Container {
 			t.Error(err)
 		}
 	})
-	return g.mux.Container("c")
+	return there(g.mux.Container("c"))
 }
 
 // call asks once, and says how that ended.

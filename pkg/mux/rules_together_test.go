@@ -25,7 +25,7 @@ func notificationsPath(t *testing.T, s Sink) (*Mux, *Path) {
 	t.Helper()
 	m := New(Config{NewSink: func(string) Sink { return s }})
 	t.Cleanup(m.Stop)
-	m.Container("a").Ask(codec.CallTool, []byte("{}"), &fakeCaller{})
+	there(m.Container("a")).Ask(codec.CallTool, []byte("{}"), &fakeCaller{})
 	claim, err := m.Claim("a")
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,11 @@ func (c caller) Settle(s mux.Settlement) {
 
 func (g *gate) ask(container string, k codec.Kind, params string) (caller, *mux.Ask) {
 	c := make(caller, 1)
-	return c, g.mux.Container(container).Ask(k, []byte(params), c)
+	a, err := there(g.mux.Container(container)).Ask(k, []byte(params), c)
+	if err != nil {
+		panic(err)
+	}
+	return c, a
 }
 
 // serve answers a container from an Upstream.
@@ -293,4 +297,12 @@ func TestAGatewayThatGoesEndsItsCalls(t *testing.T) {
 	if err := soon(t, done); err != nil {
 		t.Error(err)
 	}
+}
+
+// there is a container that no limit refused.
+func there(c *mux.Container, err error) *mux.Container {
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
