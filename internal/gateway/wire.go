@@ -39,6 +39,9 @@ func (g *Gateway) wire() error {
 		Mux:      func() mux.Stats { return g.mux.Stats() },
 		Streams:  streams,
 		Logger:   g.log,
+
+		Files:        g.access.watched(),
+		Certificates: g.access.certificates(),
 	})
 	faces, err := inside.NewFaces(inside.FacesConfig{
 		Stream: &stream.Config{
@@ -70,6 +73,8 @@ func (g *Gateway) wire() error {
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),
+		Keys:            g.access.keys,
+		TLS:             speaking(g.access.inside),
 		Server:          inside.Implementation{Name: serverName, Version: g.config.Version},
 		Observer:        g.ops,
 		Logger:          g.log,
@@ -83,6 +88,8 @@ func (g *Gateway) wire() error {
 		Ping:        g.config.Ping,
 		AllowOrigin: g.config.AllowOrigin,
 		Loopback:    onLoopback(g.outside.bound),
+		Keys:        g.access.keys,
+		TLS:         speaking(g.access.outside),
 		Observer:    g.ops,
 		Logger:      g.log,
 	})

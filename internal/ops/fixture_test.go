@@ -7,9 +7,11 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/diverge-network/gateway/internal/reload"
 	"github.com/diverge-network/gateway/pkg/mux"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
@@ -26,6 +28,9 @@ func observed() *Ops {
 		Mux:      mux.New(mux.Config{}).Stats,
 		Streams:  new(stream.Counters),
 		Logger:   slog.New(slog.DiscardHandler),
+
+		Files:        []Files{{"auth-keys", func() reload.Stats { return reload.Stats{} }}},
+		Certificates: map[string]func() time.Time{"inside": func() time.Time { return time.Unix(0, 0) }},
 	})
 }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"log/slog"
 	"maps"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,6 +26,9 @@ type Config struct {
 
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
+
+	Files        []Files                     // keys and certificates that are watched
+	Certificates map[string]func() time.Time // when those that a listener sends expire, by listener
 
 	Logger *slog.Logger // nil: slog.Default()
 }
@@ -78,6 +82,7 @@ func New(config Config) *Ops {
 	if config.Streams != nil {
 		o.registry.MustRegister(newStreamCollector(config.Streams))
 	}
+	o.registry.MustRegister(newFileCollector(config.Files, config.Certificates))
 	o.server.init(o)
 	return o
 }

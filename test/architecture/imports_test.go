@@ -37,7 +37,7 @@ var law = map[string]struct {
 	"internal/wsock/wstest":       {},
 	"internal/outside":            {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream", "internal/sock", "internal/keepalive", "internal/wsock", "internal/origin", "internal/httphead", "internal/auth"}, foreign: []string{"github.com/valyala/fasthttp"}},
 	"internal/inside":             {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream", "internal/sock", "internal/keepalive", "internal/origin", "internal/httphead", "internal/toolheader", "internal/auth"}, foreign: []string{"github.com/valyala/fasthttp"}},
-	"internal/ops":                {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream"}, foreign: []string{"github.com/prometheus"}},
+	"internal/ops":                {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream", "internal/reload"}, foreign: []string{"github.com/prometheus"}},
 	"internal/gateway":            {rooms: []string{"pkg", "internal"}},
 	"cmd/gateway":                 {rooms: []string{"pkg", "internal"}, foreign: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/mattn/go-isatty", "golang.org/x/sys", "golang.org/x/term"}},
 	"bench":                       {},
