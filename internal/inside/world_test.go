@@ -143,6 +143,7 @@ type options struct {
 	stream    func(*stream.Config)
 	logger    *slog.Logger
 	pace      pace
+	keys      *keyring // nil: nobody is asked for a token
 }
 
 func newWorld(t testing.TB, set ...func(*options)) *world {
@@ -184,15 +185,21 @@ func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 		t.Fatal(err)
 	}
 	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now})
-	w.handler, err = New(Config{
+	config := Config{
 		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive, SSEAfter: o.sseAfter, FarSide: o.farSide,
 		AllowOrigin: o.origins, LoopbackOrigins: o.loopback,
 		Server: Implementation{Name: "gateway", Version: "test"}, Observer: w.observed, Logger: o.logger,
-	})
-	if err != nil {
+	}
+	if o.keys != nil {
+		config.Keys = o.keys.keys
+	}
+	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)
 	}
 	w.handler.pace = o.pace
+	if o.keys != nil {
+		w.handler.now = o.keys.clock.Now
+	}
 	w.stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
