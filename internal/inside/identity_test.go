@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/diverge-network/gateway/internal/auth"
+	"github.com/diverge-network/gateway/internal/auth/authtest"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
@@ -39,10 +40,10 @@ func TestG7_WhoMayDoWhatInside(t *testing.T) {
 		{"one of c1", k.of("c1"), "", "c1"},
 		{"one of c2", k.of("c2"), "", "c2"},
 		{"one of default", k.of("default"), "", "default"},
-		{"one for the other listener", k.sign(k.set, "c1", auth.Outside, now), "token-wrong-audience", ""},
-		{"one for all containers", k.sign(k.set, "*", auth.Outside, now), "token-wrong-audience", ""},
-		{"one that has expired", k.sign(k.set, "c1", auth.Inside, now.Add(-tokenTime-auth.Leeway)), "token-expired", ""},
-		{"one of other keys", k.sign(newKeySet(t), "c1", auth.Inside, now), "token-bad-signature", ""},
+		{"one for the other listener", k.Token("c1", auth.Outside, now), "token-wrong-audience", ""},
+		{"one for all containers", k.Token("*", auth.Outside, now), "token-wrong-audience", ""},
+		{"one that has expired", k.Token("c1", auth.Inside, k.ended()), "token-expired", ""},
+		{"one of other keys", authtest.New(t).Token("c1", auth.Inside, now), "token-bad-signature", ""},
 		{"none that is one", "abc", "token-malformed", ""},
 	} {
 		for path, container := range map[string]string{"/mcp": "", "/containers/c1/mcp": "c1", "/containers/c2/mcp": "c2", "/containers/default/mcp": "default"} {
@@ -140,7 +141,7 @@ func TestG7_ASessionOfAnotherIsUnknown(t *testing.T) {
 		}
 	}
 	s.path = "/mcp"
-	s.send(pingBody, bearing(k.sign(k.set, "c1", auth.Inside, k.clock.Now().Add(1)))).is(200, "") // another token of c1's
+	s.send(pingBody, bearing(k.Token("c1", auth.Inside, k.clock.Now().Add(1)))).is(200, "") // another token of c1's
 }
 
 func TestG7_RequestsOnOneConnectionAreJudgedEachByItsToken(t *testing.T) {
@@ -225,7 +226,7 @@ func TestG8_AStreamEndsWithItsTokenAndACallDoesNot(t *testing.T) {
 	if n := w.streams.Streams.Load(); n != 2 {
 		t.Fatalf("%d streams are open while their token is good", n)
 	}
-	k.expired()
+	k.expire()
 	w.handler.rejudge()
 	get.ends()
 	if rest, err := io.ReadAll(subscription.in); err != nil || !strings.Contains(string(rest), `"result":{`) {

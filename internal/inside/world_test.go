@@ -191,7 +191,7 @@ func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 		Server: Implementation{Name: "gateway", Version: "test"}, Observer: w.observed, Logger: o.logger,
 	}
 	if o.keys != nil {
-		config.Keys = o.keys.keys
+		config.Keys = o.keys.Open()
 	}
 	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ var law = map[string]struct {
 	"internal/toolheader":         {foreign: []string{"github.com/go-json-experiment/json"}},
 	"internal/reload":             {},
 	"internal/auth":               {rooms: []string{"pkg/mux", "internal/reload"}, foreign: []string{"github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "github.com/go-json-experiment/json", "github.com/puzpuzpuz/xsync/v3"}},
+	"internal/auth/authtest":      {rooms: []string{"internal/auth"}},
 	"internal/certs":              {rooms: []string{"internal/reload"}},
 	"internal/wsock":              {rooms: []string{"pkg/codec", "internal/sock", "internal/keepalive"}, foreign: []string{"github.com/gobwas/ws"}},
 	"internal/wsock/wstest":       {},
