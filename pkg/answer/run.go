@@ -93,12 +93,12 @@ func (r *run) listen() {
 			break
 		}
 		r.counters.dialFailures.Add(1)
-		wait := r.retry.Next()
+		wait, text := r.afterwards(err, r.retry.Next(), "cannot listen for asks; trying again")
 		say := !r.failing || time.Since(r.warned) >= remind
 		if say {
 			r.warned = time.Now()
 		}
-		r.log.Log(r.listening, r.alarm(say), "cannot listen for asks; trying again",
+		r.log.Log(r.listening, r.alarm(say), text,
 			"url", r.base+"/requests", "wait", wait, "error", err)
 		r.failing = true
 		r.disconnected(err)
@@ -194,10 +194,14 @@ func (r *run) openLine() (socket, error) {
 func (r *run) open(ctx context.Context, url string) (socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if r.dial != nil {
-		return r.dial(ctx, url, r.Header, r.socket)
+	header, err := r.bearing(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return dialGateway(ctx, url, r.Header, r.socket)
+	if r.dial != nil {
+		return r.dial(ctx, url, header, r.socket)
+	}
+	return dialGateway(ctx, url, header, r.socket)
 }
 
 func dialGateway(ctx context.Context, url string, header http.Header, cfg *wsock.Config) (socket, error) {
