@@ -34,6 +34,7 @@ var law = map[string]struct {
 	"internal/auth":               {rooms: []string{"pkg/mux", "internal/reload"}, foreign: []string{"github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "github.com/go-json-experiment/json", "github.com/puzpuzpuz/xsync/v3"}},
 	"internal/auth/authtest":      {rooms: []string{"internal/auth"}},
 	"internal/certs":              {rooms: []string{"internal/reload"}},
+	"internal/certs/certstest":    {},
 	"internal/wsock":              {rooms: []string{"pkg/codec", "internal/sock", "internal/keepalive"}, foreign: []string{"github.com/gobwas/ws"}},
 	"internal/wsock/wstest":       {},
 	"internal/outside":            {rooms: []string{"pkg/codec", "pkg/mux", "pkg/stream", "internal/sock", "internal/keepalive", "internal/wsock", "internal/origin", "internal/httphead", "internal/auth"}, foreign: []string{"github.com/valyala/fasthttp"}},
