@@ -38,7 +38,7 @@ func (a *accessFlags) bearer() (bearer, error) {
 		return func(context.Context) (string, error) { return token, nil }, nil
 	case a.TokenFile != "":
 		f := &tokenFile{path: a.TokenFile}
-		if _, err := f.token(nil); err != nil {
+		if _, err := f.token(context.Background()); err != nil {
 			return nil, fmt.Errorf("--token-file: %w", err)
 		}
 		return f.token, nil

@@ -232,9 +232,7 @@ func TestG8_AStreamEndsWithItsTokenAndACallDoesNot(t *testing.T) {
 	if rest, err := io.ReadAll(subscription.in); err != nil || !strings.Contains(string(rest), `"result":{`) {
 		t.Errorf("the subscription ended with %q, %v", rest, err)
 	}
-	if n := w.streams.Closed[stream.CloseToken].Load(); n != 2 {
-		t.Errorf("%d streams were closed for their tokens", n)
-	}
+	await(t, "both are counted", func() bool { return w.streams.Closed[stream.CloseToken].Load() == 2 })
 	p.result(asked, `{"content":[]}`)
 	call.wait(200)
 	s.send(pingBody, bearing(token)).fails(401, codeTransport, "", "expired")
