@@ -21,6 +21,8 @@ type answerCmd struct {
 	Gateway   string   `help:"The gateway's outside listener [${default}]." default:"ws://127.0.0.1:14979" env:"GATEWAY_URL" placeholder:"URL"`
 	Container []string `help:"Container to answer for; repeatable; * is every container that the gateway lists, as they come and go [${default}]." default:"${default_container}" env:"GATEWAY_CONTAINER" placeholder:"ID" sep:","`
 
+	accessFlags
+
 	Upstream        string `help:"MCP server to answer from: the URL of its Streamable HTTP endpoint." env:"GATEWAY_UPSTREAM" placeholder:"URL"`
 	UpstreamCommand string `help:"MCP server to answer from: a command that speaks MCP on its standard input and output. One process per session. Quote as for a shell; nothing is expanded." env:"GATEWAY_UPSTREAM_COMMAND" placeholder:"'CMD ARG …'"`
 
@@ -58,6 +60,13 @@ func (a *answerCmd) provider(w *world) (*provider, error) {
 		}
 	}
 	p := &provider{gateway: a.Gateway, containers: a.Container, upstream: a.Upstream, shared: a.UpstreamSessions == "shared", drain: a.Drain, log: w.log}
+	var err error
+	if p.token, err = a.bearer(); err != nil {
+		return nil, err
+	}
+	if p.tls, err = a.tls(a.Gateway); err != nil {
+		return nil, err
+	}
 	if a.Drain <= 0 {
 		return nil, fmt.Errorf("--drain: %q is no time to wait: use a duration such as 25s", a.Drain)
 	}

@@ -11,10 +11,16 @@ func showThrough(t *testing.T, inside, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	client, err := connectDemoClient(ctx, "http://"+inside+"/containers/"+id+"/mcp")
+	client, err := connectDemoClient(ctx, "http://"+inside+"/containers/"+id+"/mcp", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	showAll(t, ctx, client, id)
+}
+
+// showAll carries out every step, and closes the client.
+func showAll(t *testing.T, ctx context.Context, client *demoClient, id string) {
+	t.Helper()
 	for _, step := range client.steps() {
 		if _, err := step.show(ctx); err != nil {
 			t.Errorf("%s: %s: %v", id, step.name, err)

@@ -109,7 +109,7 @@ func startSomewhere(out io.Writer, config gateway.Config) (*gateway.Gateway, err
 func show(ctx context.Context, out io.Writer, url string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoWithin)
 	defer cancel()
-	client, err := connectDemoClient(ctx, url)
+	client, err := connectDemoClient(ctx, url, nil)
 	if err != nil {
 		return fmt.Errorf("the client could not connect to %s: %w", url, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type demoClient struct {
 	changed chan struct{} // has room for one: more say nothing new
 }
 
-func connectDemoClient(ctx context.Context, url string) (*demoClient, error) {
+// connectDemoClient makes its requests by hc; nil: the default client.
+func connectDemoClient(ctx context.Context, url string, hc *http.Client) (*demoClient, error) {
 	c := &demoClient{changed: make(chan struct{}, 1)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "gateway-demo-client", Version: readBuild().version}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
@@ -35,7 +37,7 @@ func connectDemoClient(ctx context.Context, url string) (*demoClient, error) {
 			}
 		},
 	})
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: hc}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func TestDemoKeepsServingAndUsesFreePortsForThoseTaken(t *testing.T) {
 	if url == nil {
 		t.Fatalf("no URL in:\n%s", r.stdout)
 	}
-	client, err := connectDemoClient(ctx, url[1])
+	client, err := connectDemoClient(ctx, url[1], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

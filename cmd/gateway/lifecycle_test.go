@@ -17,7 +17,7 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-var started = regexp.MustCompile(`(?m)^gateway: outside ws://(\S+)  inside http://(\S+)/mcp  ops http://(\S+)/metrics$`)
+var started = regexp.MustCompile(`(?m)^gateway: outside wss?://(\S+)  inside https?://(\S+)/mcp  ops http://(\S+)/metrics$`)
 
 // running is a command that runs until it is stopped.
 type running struct {
@@ -131,11 +131,18 @@ func TestLogsAreJSONWhereNoTerminalIs(t *testing.T) {
 // program starts this program as a process of its own, which serves on free ports, and waits until it does.
 func program(t *testing.T) (process *exec.Cmd, outside string, stderr *output) {
 	t.Helper()
+	process, outside, _, stderr = programWith(t)
+	return process, outside, stderr
+}
+
+// programWith is program with further flags.
+func programWith(t *testing.T, flags ...string) (process *exec.Cmd, outside, inside string, stderr *output) {
+	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	process = exec.CommandContext(t.Context(), executable, "--outside", "127.0.0.1:0", "--inside", "127.0.0.1:0", "--ops", "127.0.0.1:0")
+	process = exec.CommandContext(t.Context(), executable, append([]string{"--outside", "127.0.0.1:0", "--inside", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, flags...)...)
 	process.Env = append(os.Environ(), asProgram+"=1")
 	stderr = newOutput()
 	process.Stderr = stderr
@@ -154,7 +161,7 @@ func program(t *testing.T) (process *exec.Cmd, outside string, stderr *output) {
 	if found == nil {
 		t.Fatalf("no summary in %q", line)
 	}
-	return process, found[1], stderr
+	return process, found[1], found[2], stderr
 }
 
 func TestASignalStopsTheProgramCleanly(t *testing.T) {

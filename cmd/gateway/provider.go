@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,9 +16,11 @@ import (
 // provider answers for containers from one MCP server.
 type provider struct {
 	gateway    string
-	containers []string // everyContainer alone: all that the gateway lists
-	upstream   string   // URL; "": command
-	command    []string // program and arguments
+	token      bearer      // nil: none
+	tls        *tls.Config // for wss
+	containers []string    // everyContainer alone: all that the gateway lists
+	upstream   string      // URL; "": command
+	command    []string    // program and arguments
 	drain      time.Duration
 	shared     bool // one session with the MCP server, not one for each container
 	log        *slog.Logger
@@ -38,7 +41,7 @@ func (p *provider) run(ctx context.Context) error {
 		from = func(id string) (answer.Handler, func(), error) { return shared.For(id), nil, nil }
 	}
 	if p.containers[0] == everyContainer {
-		fleet := &answer.Fleet{Gateway: p.gateway, Handler: from, Drain: p.drain, Logger: p.log}
+		fleet := &answer.Fleet{Gateway: p.gateway, Token: p.token, TLS: p.tls, Handler: from, Drain: p.drain, Logger: p.log}
 		return fleet.Run(ctx)
 	}
 	return p.answerEach(ctx, from)
@@ -71,7 +74,7 @@ func (p *provider) answer(ctx context.Context, id string, from source) error {
 	if release != nil {
 		defer release()
 	}
-	server := &answer.Server{Gateway: p.gateway, Container: id, Handler: h, Drain: p.drain, Logger: p.log}
+	server := &answer.Server{Gateway: p.gateway, Token: p.token, TLS: p.tls, Container: id, Handler: h, Drain: p.drain, Logger: p.log}
 	return server.Run(ctx)
 }
 

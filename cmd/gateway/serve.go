@@ -18,7 +18,12 @@ type serveCmd struct {
 	Inside  string `help:"Address that the containers' MCP clients connect to [${default}]." default:"127.0.0.1:8080" env:"GATEWAY_INSIDE" placeholder:"HOST:PORT" group:"Listeners"`
 	Ops     string `help:"Address of /metrics, /healthz and /readyz [${default}]." default:"127.0.0.1:9090" env:"GATEWAY_OPS" placeholder:"HOST:PORT" group:"Listeners"`
 
-	Insecure    bool     `help:"Let --outside and --inside be reached from other machines although nobody is authenticated." env:"GATEWAY_INSECURE" group:"Listeners"`
+	AuthKeys string `help:"File of the keys that verify tokens, a JWKS as gateway keys new makes. Everybody on --outside and --inside then needs a token of gateway token; without it they bind loopback only. A change of it is taken while running." env:"GATEWAY_AUTH_KEYS" placeholder:"FILE" group:"Access"`
+	TLSCert  string `name:"tls-cert" help:"File of the certificate (PEM, with those between it and its root) that --outside and --inside speak TLS with. A change is taken while running." env:"GATEWAY_TLS_CERT" placeholder:"FILE" group:"Access"`
+	TLSKey   string `name:"tls-key" help:"File of its private key (PEM)." env:"GATEWAY_TLS_KEY" placeholder:"FILE" group:"Access"`
+	ClientCA string `name:"client-ca" help:"File of the CAs (PEM) of which one must have signed the certificate of whoever connects to --outside. It replaces no token." env:"GATEWAY_CLIENT_CA" placeholder:"FILE" group:"Access"`
+
+	Insecure    bool     `help:"Let --outside and --inside be reached from other machines although nobody is asked for a token." env:"GATEWAY_INSECURE" group:"Listeners"`
 	AllowOrigin []string `help:"Web origin besides loopback ones whose pages may speak to --inside, such as https://app.example.com; repeatable." env:"GATEWAY_ALLOW_ORIGIN" placeholder:"ORIGIN" group:"Listeners"`
 
 	ReaskAfter orNever       `help:"Ask again on the same connection this long after an answer broke off (doubling): a duration, 0 for at once, or never [${default}]." default:"1s" env:"GATEWAY_REASK_AFTER" placeholder:"1s|0|never" group:"Exchanges"`
@@ -46,6 +51,10 @@ func (s *serveCmd) config(w *world) gateway.Config {
 		Ops:            s.Ops,
 		Insecure:       s.Insecure,
 		AllowOrigin:    s.AllowOrigin,
+		AuthKeys:       s.AuthKeys,
+		TLSCert:        s.TLSCert,
+		TLSKey:         s.TLSKey,
+		ClientCA:       s.ClientCA,
 		ReaskAfter:     time.Duration(s.ReaskAfter),
 		MaxMessage:     int(s.MaxMessage),
 		Ping:           s.Ping,
@@ -75,10 +84,8 @@ func (s *serveCmd) Run(w *world) error {
 	if err := g.Start(); err != nil {
 		return err
 	}
-	if s.Insecure {
-		w.log.Warn("--insecure: whoever reaches the listeners may speak for any container")
-	}
-	fmt.Fprintln(w.stdout, summary(g))
+	s.warn(w, g)
+	fmt.Fprintln(w.stdout, s.summary(g))
 	w.log.Info("serving", "outside", g.OutsideAddr().String(), "inside", g.InsideAddr().String(), "ops", g.OpsAddr().String())
 	select {
 	case <-w.ctx.Done():
@@ -91,9 +98,23 @@ func (s *serveCmd) Run(w *world) error {
 	return closeGateway(g)
 }
 
+// warn says what is open to others than it should be.
+func (s *serveCmd) warn(w *world, g *gateway.Gateway) {
+	switch {
+	case s.AuthKeys == "" && s.Insecure:
+		w.log.Warn("--insecure: whoever reaches the listeners may speak for any container")
+	case s.AuthKeys != "" && s.TLSCert == "" && g.Reachable():
+		w.log.Warn("tokens come over the network in the clear: use --tls-cert and --tls-key, or listen behind a proxy that speaks TLS")
+	}
+}
+
 // summary is the line that says where the gateway can be reached.
-func summary(g *gateway.Gateway) string {
-	return fmt.Sprintf("gateway: outside ws://%s  inside http://%s/mcp  ops http://%s/metrics", g.OutsideAddr(), g.InsideAddr(), g.OpsAddr())
+func (s *serveCmd) summary(g *gateway.Gateway) string {
+	secure := ""
+	if s.TLSCert != "" {
+		secure = "s"
+	}
+	return fmt.Sprintf("gateway: outside ws%s://%s  inside http%s://%s/mcp  ops http://%s/metrics", secure, g.OutsideAddr(), secure, g.InsideAddr(), g.OpsAddr())
 }
 
 func closeGateway(g *gateway.Gateway) error {

@@ -9,7 +9,7 @@ import (
 func (c *cache) size() int { return c.young.Load().Size() + c.old.Load().Size() }
 
 func token(i int, more string) *verified {
-	return &verified{token: fmt.Sprintf("%d%s", i, more), identity: Identity{expires: int64(i)}}
+	return &verified{token: fmt.Sprintf("%d%s", i, more), expires: int64(i)}
 }
 
 func TestTheCacheIsBoundedAndForgetsWhatWasNotAskedFor(t *testing.T) {
@@ -18,7 +18,7 @@ func TestTheCacheIsBoundedAndForgetsWhatWasNotAskedFor(t *testing.T) {
 	for i := range 3 * cacheTokens {
 		c.store(token(i, ""))
 		if i >= asked {
-			if v := c.load([]byte(fmt.Sprint(asked))); v == nil || v.identity.expires != asked {
+			if v := c.load([]byte(fmt.Sprint(asked))); v == nil || v.expires != asked {
 				t.Fatalf("what is asked for all the time is forgotten after %d: %v", i, v)
 			}
 		}

@@ -17,11 +17,13 @@ type Keys struct {
 	log   *slog.Logger
 	files *reload.Files
 	now   atomic.Pointer[generation]
+	taken uint64 // generations; the Taker's
 }
 
 // generation is a state of the file, and the tokens that its keys have signed:
 // what a key has signed that is there no longer goes with it.
 type generation struct {
+	number uint64
 	keys   *KeySet
 	tokens *cache
 }
@@ -43,7 +45,8 @@ func (k *Keys) take(contents [][]byte) error {
 	if err != nil {
 		return err
 	}
-	k.now.Store(&generation{keys: keys, tokens: newCache()})
+	k.taken++
+	k.now.Store(&generation{number: k.taken, keys: keys, tokens: newCache()})
 	return nil
 }
 
@@ -95,9 +98,24 @@ func (k *Keys) Verify(token []byte, audience Audience, now time.Time) (Identity,
 	if err != nil {
 		return Identity{}, err
 	}
+	v.by = g.number
 	identity, err := v.at(audience, now)
 	if err == nil {
 		g.tokens.store(v)
 	}
 	return identity, err
+}
+
+// Renew is what Verify would say by now of the token that an identity comes from:
+// the identity is no longer good once the token has expired, or its key is gone.
+// While the keys have not changed it only looks at the time.
+func (k *Keys) Renew(i Identity, now time.Time) (Identity, error) {
+	switch {
+	case i.of == nil:
+		return Identity{}, Missing
+	case i.of.by == k.now.Load().number:
+		return i.of.at(i.of.audience, now)
+	default:
+		return k.Verify([]byte(i.of.token), i.of.audience, now)
+	}
 }

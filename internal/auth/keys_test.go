@@ -253,3 +253,47 @@ func TestTokensAreVerifiedWhileKeysChange(t *testing.T) {
 	})
 	all.Wait()
 }
+
+func TestAnIdentityEndsWithItsTokenOrItsKey(t *testing.T) {
+	f := newFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		both := set(t, "EdDSA", "ES256")
+		f.replace(both.Text())
+		k := f.open()
+		defer k.Close()
+		who := map[string]Identity{}
+		for _, kid := range []string{"EdDSA", "ES256"} {
+			var err error
+			if who[kid], err = k.Verify([]byte(minted(t, both, kid, "a1", Outside)), Outside, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		renewed := func(kid string, now time.Time, want error) {
+			t.Helper()
+			got, err := k.Renew(who[kid], now)
+			if err != want || (err == nil) != (got.Subject() == "a1") {
+				t.Errorf("%s: %q, %v; want %v", kid, got.Subject(), err, want)
+			}
+			if err == nil {
+				who[kid] = got
+			}
+		}
+		late := noon.Add(time.Hour + Leeway)
+		renewed("EdDSA", noon, nil)
+		renewed("EdDSA", late, Expired)
+		left := &KeySet{byID: map[string]*key{}}
+		if err := left.Add(NewKey{both.byID["ES256"]}); err != nil {
+			t.Fatal(err)
+		}
+		f.replace(left.Text())
+		settle()
+		renewed("EdDSA", noon, UnknownKey)
+		for range 2 { // by the new keys, and then by the clock alone
+			renewed("ES256", noon, nil)
+			renewed("ES256", late, Expired)
+		}
+		if _, err := k.Renew(Identity{}, noon); err != Missing {
+			t.Errorf("nobody's: %v", err)
+		}
+	})
+}

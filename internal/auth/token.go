@@ -25,25 +25,29 @@ const (
 // no padding, no line breaks, and no bits left over.
 var segment = base64.RawURLEncoding.Strict()
 
-// verified is what a token says whose signature is right.
+// verified is what a token says whose signature is right. It is not changed once
+// it is anybody's Identity.
 type verified struct {
 	token     string
-	identity  Identity
+	subject   string
+	audience  Audience
+	expires   int64 // Unix time
 	notBefore int64
+	by        uint64 // the generation of keys that verified it
 }
 
 // at is the identity that a verified token gives on a listener, at a time.
 func (v *verified) at(audience Audience, now time.Time) (Identity, error) {
 	const leeway = int64(Leeway / time.Second)
 	switch second := now.Unix(); {
-	case second >= v.identity.expires+leeway:
+	case second >= v.expires+leeway:
 		return Identity{}, Expired
 	case second < v.notBefore-leeway:
 		return Identity{}, NotYetValid
-	case v.identity.audience != audience:
+	case v.audience != audience:
 		return Identity{}, WrongAud
 	}
-	return v.identity, nil
+	return Identity{v}, nil
 }
 
 // verify checks everything of a token but its time and audience.
@@ -156,7 +160,7 @@ func readClaims(text string) (*verified, error) {
 	if !subjectValid(claims.Sub, audience) {
 		return nil, WrongSubject
 	}
-	v := &verified{identity: Identity{subject: claims.Sub, audience: audience, expires: int64(*claims.Exp)}}
+	v := &verified{subject: claims.Sub, audience: audience, expires: int64(*claims.Exp)}
 	if claims.Nbf != nil {
 		v.notBefore = int64(*claims.Nbf)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/diverge-network/gateway/internal/certs/certstest"
 	"github.com/diverge-network/gateway/internal/reload"
 )
 
@@ -64,12 +65,12 @@ func visit(t *testing.T, f *Files, client *tls.Config) (tls.ConnectionState, err
 }
 
 func TestTheListenerSpeaksWhatIsSafeAndHTTP1(t *testing.T) {
-	ca := newAuthority(t)
+	ca := certstest.New(t)
 	dir := newFolder(t)
-	dir.pair(ca.issue(t, "localhost", time.Hour))
+	dir.pair(ca.Issue("localhost", time.Hour))
 	f := dir.open("")
 	defer f.Close()
-	trusting := func() *tls.Config { return &tls.Config{RootCAs: ca.pool(), ServerName: "localhost"} }
+	trusting := func() *tls.Config { return &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"} }
 
 	state, err := visit(t, f, trusting())
 	if err != nil || state.Version != tls.VersionTLS13 {
@@ -108,22 +109,22 @@ func TestTheListenerSpeaksWhatIsSafeAndHTTP1(t *testing.T) {
 }
 
 func TestClientsNeedACertificateOfTheCA(t *testing.T) {
-	ca, clients, others := newAuthority(t), newAuthority(t), newAuthority(t)
+	ca, clients, others := certstest.New(t), certstest.New(t), certstest.New(t)
 	dir := newFolder(t)
-	dir.pair(ca.issue(t, "localhost", time.Hour))
-	dir.write("ca", clients.text)
+	dir.pair(ca.Issue("localhost", time.Hour))
+	dir.write("ca", clients.Text)
 	f := dir.open("ca")
 	defer f.Close()
 	with := func(certificates ...tls.Certificate) *tls.Config {
-		return &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", Certificates: certificates}
+		return &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost", Certificates: certificates}
 	}
-	good := clients.issue(t, "server", time.Hour)
-	if state, err := visit(t, f, with(good.loaded(t))); err != nil || len(state.PeerCertificates) == 0 {
+	good := clients.Issue("server", time.Hour)
+	if state, err := visit(t, f, with(good.Loaded())); err != nil || len(state.PeerCertificates) == 0 {
 		t.Error(err)
 	}
-	expired, foreign := clients.issue(t, "server", -time.Minute), others.issue(t, "server", time.Hour)
+	expired, foreign := clients.Issue("server", -time.Minute), others.Issue("server", time.Hour)
 	for name, certificates := range map[string][]tls.Certificate{
-		"none": nil, "another CA's": {foreign.loaded(t)}, "expired": {expired.loaded(t)},
+		"none": nil, "another CA's": {foreign.Loaded()}, "expired": {expired.Loaded()},
 	} {
 		if _, err := visit(t, f, with(certificates...)); err == nil {
 			t.Errorf("a client with a certificate that is %s was let in", name)
@@ -134,20 +135,20 @@ func TestClientsNeedACertificateOfTheCA(t *testing.T) {
 // TestATicketIsGoodOnlyForTheFilesItWasMadeUnder: a client that the old CA let in
 // does not get past the new one by resuming.
 func TestATicketIsGoodOnlyForTheFilesItWasMadeUnder(t *testing.T) {
-	ca, before, after := newAuthority(t), newAuthority(t), newAuthority(t)
+	ca, before, after := certstest.New(t), certstest.New(t), certstest.New(t)
 	dir := newFolder(t)
-	dir.pair(ca.issue(t, "localhost", time.Hour))
-	dir.write("ca", before.text)
+	dir.pair(ca.Issue("localhost", time.Hour))
+	dir.write("ca", before.Text)
 	f := dir.open("ca")
 	defer f.Close()
-	certificate := before.issue(t, "server", time.Hour)
+	certificate := before.Issue("server", time.Hour)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		dir.write("ca", before.text)
+		dir.write("ca", before.Text)
 		if err := f.take(dir.contents("cert", "key", "ca")); err != nil {
 			t.Fatal(err)
 		}
 		client := &tls.Config{
-			RootCAs: ca.pool(), ServerName: "localhost", Certificates: []tls.Certificate{certificate.loaded(t)},
+			RootCAs: ca.Pool(), ServerName: "localhost", Certificates: []tls.Certificate{certificate.Loaded()},
 			ClientSessionCache: tls.NewLRUClientSessionCache(8), MaxVersion: version,
 		}
 		for i, resumes := range []bool{false, true} {
@@ -155,7 +156,7 @@ func TestATicketIsGoodOnlyForTheFilesItWasMadeUnder(t *testing.T) {
 				t.Errorf("%x, visit %d: resumed %v, %v", version, i, state.DidResume, err)
 			}
 		}
-		dir.write("ca", after.text)
+		dir.write("ca", after.Text)
 		if err := f.take(dir.contents("cert", "key", "ca")); err != nil {
 			t.Fatal(err)
 		}
@@ -166,35 +167,35 @@ func TestATicketIsGoodOnlyForTheFilesItWasMadeUnder(t *testing.T) {
 }
 
 func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
-	ca := newAuthority(t)
-	first, second := ca.issue(t, "first", time.Hour), ca.issue(t, "second", 2*time.Hour)
+	ca := certstest.New(t)
+	first, second := ca.Issue("first", time.Hour), ca.Issue("second", 2*time.Hour)
 	dir := newFolder(t)
 	synctest.Test(t, func(t *testing.T) {
 		dir.pair(first)
 		f := dir.open("")
 		defer f.Close()
 		settle := func() { time.Sleep(3 * reload.Interval); synctest.Wait() }
-		serves := func(want issued) {
+		serves := func(want certstest.Pair) {
 			t.Helper()
-			if got := f.Config().Certificates[0].Leaf.Subject.CommonName; got != want.name {
-				t.Errorf("serves %s, want %s", got, want.name)
+			if got := f.Config().Certificates[0].Leaf.Subject.CommonName; got != want.Name {
+				t.Errorf("serves %s, want %s", got, want.Name)
 			}
-			if !f.NotAfter().Equal(want.notAfter) {
-				t.Errorf("expires %v, want %v", f.NotAfter(), want.notAfter)
+			if !f.NotAfter().Equal(want.NotAfter) {
+				t.Errorf("expires %v, want %v", f.NotAfter(), want.NotAfter)
 			}
 		}
 		serves(first)
-		dir.write("cert", second.cert)
+		dir.write("cert", second.Cert)
 		settle()
 		settle()
 		serves(first) // the certificate does not belong to the key
 		if got := f.Stats(); got != (reload.Stats{Failed: 1, Stale: true}) {
 			t.Errorf("%+v", got)
 		}
-		dir.write("key", second.key)
+		dir.write("key", second.Key)
 		settle()
 		serves(second)
-		for _, broken := range []string{"", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", second.cert[:len(second.cert)/2]} {
+		for _, broken := range []string{"", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", second.Cert[:len(second.Cert)/2]} {
 			dir.write("cert", broken)
 			settle()
 			serves(second)
@@ -214,17 +215,17 @@ func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 }
 
 func TestOpenSaysWhichFileIsWrong(t *testing.T) {
-	ca := newAuthority(t)
-	one, two := ca.issue(t, "one", time.Hour), ca.issue(t, "two", time.Hour)
+	ca := certstest.New(t)
+	one, two := ca.Issue("one", time.Hour), ca.Issue("two", time.Hour)
 	dir := newFolder(t)
 	dir.pair(one)
-	dir.write("other", two.key)
+	dir.write("other", two.Key)
 	dir.write("empty", "")
-	dir.write("ca", ca.text)
-	dir.write("cut", ca.text+ca.text[:len(ca.text)-30])
-	dir.write("cut amid", ca.text[:len(ca.text)-30]+"\n"+ca.text)
-	dir.write("keyed", ca.text+one.key)
-	dir.write("unreadable", ca.text+"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+	dir.write("ca", ca.Text)
+	dir.write("cut", ca.Text+ca.Text[:len(ca.Text)-30])
+	dir.write("cut amid", ca.Text[:len(ca.Text)-30]+"\n"+ca.Text)
+	dir.write("keyed", ca.Text+one.Key)
+	dir.write("unreadable", ca.Text+"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
 	for _, c := range []struct{ cert, key, ca, says string }{
 		{"none", "key", "", "none"}, {"cert", "none", "", "none"}, {"cert", "other", "", "other"}, {"empty", "key", "", "empty"},
 		{"key", "cert", "", "key"}, {"cert", "key", "empty", "no certificate"}, {"cert", "key", "none", "none"},

@@ -29,10 +29,18 @@ type Config struct {
 	Inside  string // the containers' MCP clients
 	Ops     string // metrics and probes
 
-	// Insecure lets Outside and Inside be reached from other machines although nobody is authenticated.
+	// Insecure lets Outside and Inside be reached from other machines although nobody is asked for a token.
 	Insecure bool
 	// AllowOrigin are web origins (scheme://host[:port]) whose pages may speak to Inside, besides loopback ones.
 	AllowOrigin []string
+
+	// AuthKeys is the file of the keys that verify tokens, a JWKS. "": nobody on Outside and Inside is asked for one.
+	AuthKeys string
+	// TLSCert and TLSKey are the files that Outside and Inside speak TLS with, in PEM: both, or "" for plain HTTP.
+	TLSCert, TLSKey string
+	// ClientCA is a file of certificates, in PEM, of which one must have signed that of each client of Outside; "" for
+	// clients without certificates. It replaces no token.
+	ClientCA string
 
 	// ReaskAfter is how long after an answer broke off its exchange is asked again on the same connection (protocol A5);
 	// mux.Never waits for the next one.
@@ -95,9 +103,12 @@ func Default() Config {
 // machine (files, names, ports in use) is found out by New and Start.
 func (c *Config) Validate() error {
 	for _, l := range c.listeners() {
-		if err := l.validate(c.Insecure); err != nil {
+		if err := l.validate(c.protected()); err != nil {
 			return err
 		}
+	}
+	if err := c.validateAccess(); err != nil {
+		return err
 	}
 	if err := c.distinctAddresses(); err != nil {
 		return err
@@ -149,7 +160,7 @@ func (c *Config) Validate() error {
 // listener is one of the three addresses, by the flag that sets it.
 type listener struct {
 	flag, address string
-	open          bool // may be reached from other machines without Insecure
+	open          bool // may be reached from other machines although nobody is asked for a token
 	spares        int  // one in so many descriptors is left to the listeners behind it; 0: none
 }
 
@@ -165,7 +176,7 @@ func (c *Config) listeners() [3]listener {
 }
 
 // validate judges the address as far as it can be without asking the machine: a host name is resolved by Start.
-func (l listener) validate(insecure bool) error {
+func (l listener) validate(protected bool) error {
 	host, port, err := net.SplitHostPort(l.address)
 	if err != nil {
 		return &ConfigError{Flag: l.flag, Value: l.address, Problem: "is no HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080"}
@@ -174,18 +185,18 @@ func (l listener) validate(insecure bool) error {
 		return &ConfigError{Flag: l.flag, Value: l.address, Problem: "has no port between 0 and 65535"}
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && !ip.Unmap().IsLoopback() {
-		return l.judgeReach(insecure)
+		return l.judgeReach(protected)
 	}
 	return nil
 }
 
 // judgeReach is called when the address can be reached from other machines.
-func (l listener) judgeReach(insecure bool) error {
-	if l.open || insecure {
+func (l listener) judgeReach(protected bool) error {
+	if l.open || protected {
 		return nil
 	}
-	return &ConfigError{Flag: l.flag, Value: l.address, Problem: "can be reached from other machines, and nobody is authenticated yet: " +
-		"bind 127.0.0.1 behind a proxy that authenticates, or accept the risk with --insecure"}
+	return &ConfigError{Flag: l.flag, Value: l.address, Problem: "can be reached from other machines, and nobody is asked for a token: " +
+		"name a key file with --auth-keys (gateway keys new makes one), bind 127.0.0.1, or accept the risk with --insecure"}
 }
 
 func (c *Config) distinctAddresses() error {

@@ -39,6 +39,12 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 		{"outside on all addresses", func(c *Config) { c.Outside = ":14979" }, "--outside", `":14979"`},
 		{"inside on all addresses", func(c *Config) { c.Inside = "0.0.0.0:8080" }, "--inside", `"0.0.0.0:8080"`},
 		{"inside on all IPv6 addresses", func(c *Config) { c.Inside = "[::]:8080" }, "--inside", `"[::]:8080"`},
+		{"a certificate without a key", func(c *Config) { c.TLSCert = "cert.pem" }, "--tls-cert", `"cert.pem"`},
+		{"a key without a certificate", func(c *Config) { c.TLSKey = "key.pem" }, "--tls-key", `"key.pem"`},
+		{"a client CA without TLS", func(c *Config) { c.ClientCA = "ca.pem" }, "--client-ca", `"ca.pem"`},
+		{"all addresses with a client CA and no keys", func(c *Config) {
+			c.Outside, c.TLSCert, c.TLSKey, c.ClientCA = ":14979", "cert.pem", "key.pem", "ca.pem"
+		}, "--outside", `":14979"`},
 		{"one address twice", func(c *Config) { c.Ops = c.Inside }, "--ops", `"127.0.0.1:8080"`},
 		{"an origin with a path", func(c *Config) { c.AllowOrigin = []string{"https://a.example/x"} }, "--allow-origin", `"https://a.example/x"`},
 		{"an origin without a scheme", func(c *Config) { c.AllowOrigin = []string{"a.example"} }, "--allow-origin", `"a.example"`},
@@ -82,21 +88,22 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 
 func TestWhatCanBeMeantIsTakenAsItIs(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"IPv6 loopback":                      func(c *Config) { c.Inside = "[::1]:8080" },
-		"another address of the loopback":    func(c *Config) { c.Outside = "127.9.9.9:14979" },
-		"a name":                             func(c *Config) { c.Inside = "localhost:8080" },
-		"ops from anywhere":                  func(c *Config) { c.Ops = ":9090" },
-		"three free ports":                   func(c *Config) { c.Outside, c.Inside, c.Ops = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" },
-		"everything from anywhere, insecure": func(c *Config) { c.Outside, c.Inside, c.Insecure = ":14979", "0.0.0.0:8080", true },
-		"never asked again on the same line": func(c *Config) { c.ReaskAfter = mux.Never },
-		"asked again at once":                func(c *Config) { c.ReaskAfter = 0 },
-		"event streams at once":              func(c *Config) { c.SSEAfter = 0 },
-		"JSON always":                        func(c *Config) { c.SSEAfter = mux.Never },
-		"a far side with sessions":           func(c *Config) { c.FarSide = "2025-03-26" },
-		"a stateless far side":               func(c *Config) { c.FarSide = "2026-07-28" },
-		"one of everything":                  func(c *Config) { c.Limits = Limits{1, 1, 1, 1, 1} },
-		"containers kept for ever":           func(c *Config) { c.ContainerIdle = 0 },
-		"origins":                            func(c *Config) { c.AllowOrigin = []string{"https://a.example", "http://b.example:3000"} },
+		"IPv6 loopback":                       func(c *Config) { c.Inside = "[::1]:8080" },
+		"another address of the loopback":     func(c *Config) { c.Outside = "127.9.9.9:14979" },
+		"a name":                              func(c *Config) { c.Inside = "localhost:8080" },
+		"ops from anywhere":                   func(c *Config) { c.Ops = ":9090" },
+		"three free ports":                    func(c *Config) { c.Outside, c.Inside, c.Ops = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" },
+		"everything from anywhere, insecure":  func(c *Config) { c.Outside, c.Inside, c.Insecure = ":14979", "0.0.0.0:8080", true },
+		"everything from anywhere, with keys": func(c *Config) { c.Outside, c.Inside, c.AuthKeys = ":14979", "0.0.0.0:8080", "keys.json" },
+		"never asked again on the same line":  func(c *Config) { c.ReaskAfter = mux.Never },
+		"asked again at once":                 func(c *Config) { c.ReaskAfter = 0 },
+		"event streams at once":               func(c *Config) { c.SSEAfter = 0 },
+		"JSON always":                         func(c *Config) { c.SSEAfter = mux.Never },
+		"a far side with sessions":            func(c *Config) { c.FarSide = "2025-03-26" },
+		"a stateless far side":                func(c *Config) { c.FarSide = "2026-07-28" },
+		"containers kept for ever":            func(c *Config) { c.ContainerIdle = 0 },
+		"origins":                             func(c *Config) { c.AllowOrigin = []string{"https://a.example", "http://b.example:3000"} },
+		"one of everything":                   func(c *Config) { c.Limits = Limits{1, 1, 1, 1, 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Default()

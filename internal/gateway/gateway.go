@@ -32,6 +32,7 @@ type Gateway struct {
 	log        *slog.Logger
 
 	// Set by Start.
+	access  access
 	mux     *mux.Mux
 	ops     *ops.Ops
 	outside room
@@ -88,13 +89,27 @@ func (g *Gateway) Start() error {
 }
 
 func (g *Gateway) open() error {
+	if err := g.access.open(g); err != nil {
+		return err
+	}
+	err := g.bind()
+	if err == nil {
+		err = g.wire()
+	}
+	if err != nil {
+		g.access.close()
+	}
+	return err
+}
+
+func (g *Gateway) bind() error {
 	for _, r := range g.rooms() {
 		var err error
-		if r.bound, err = r.listen(context.Background(), g.config.Insecure); err != nil {
+		if r.bound, err = r.listen(context.Background(), g.config.protected()); err != nil {
 			return err
 		}
 	}
-	return g.wire()
+	return nil
 }
 
 func (g *Gateway) rooms() [3]*room { return [3]*room{&g.outside, &g.inside, &g.watch} }
@@ -123,6 +138,11 @@ func (g *Gateway) OutsideAddr() net.Addr { return g.outside.bound.Addr() }
 func (g *Gateway) InsideAddr() net.Addr  { return g.inside.bound.Addr() }
 func (g *Gateway) OpsAddr() net.Addr     { return g.watch.bound.Addr() }
 
+// Reachable reports whether the inside or the outside listener can be reached from other machines.
+func (g *Gateway) Reachable() bool {
+	return !onLoopback(g.inside.bound) || !onLoopback(g.outside.bound)
+}
+
 // Close stops serving: /readyz fails, nothing new is accepted, callers that wait are told that the gateway stops, and the
 // sockets are closed: first /requests with a Close, and answer paths without one (protocol A6), then the clients' streams,
 // those of subscriptions with their last result. It returns when every goroutine
@@ -145,5 +165,6 @@ func (g *Gateway) Close(ctx context.Context) error {
 	// Last, so that the end can be watched.
 	opsErr := g.ops.Shutdown(ctx)
 	g.serving.Wait()
+	g.access.close()
 	return errors.Join(broken, outsideErr, insideErr, opsErr)
 }

@@ -9,7 +9,7 @@ import (
 
 // listen opens the listener. A host name is judged by the address that was bound, so that what it resolves to cannot
 // change in between.
-func (l listener) listen(ctx context.Context, insecure bool) (net.Listener, error) {
+func (l listener) listen(ctx context.Context, protected bool) (net.Listener, error) {
 	ln, err := sock.Listen(ctx, l.address)
 	if err != nil {
 		return nil, &ListenError{Flag: l.flag, Address: l.address, Err: err}
@@ -18,7 +18,7 @@ func (l listener) listen(ctx context.Context, insecure bool) (net.Listener, erro
 		sock.Spare(ln, l.spares)
 	}
 	if !onLoopback(ln) {
-		if err := l.judgeReach(insecure); err != nil {
+		if err := l.judgeReach(protected); err != nil {
 			_ = ln.Close()
 			return nil, err
 		}

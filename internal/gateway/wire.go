@@ -41,6 +41,9 @@ func (g *Gateway) wire() error {
 		Used:     g.used,
 		Streams:  streams,
 		Logger:   g.log,
+
+		Files:        g.access.watched(),
+		Certificates: g.access.certificates(),
 	})
 	faces, err := inside.NewFaces(inside.FacesConfig{
 		Stream: &stream.Config{
@@ -80,6 +83,8 @@ func (g *Gateway) wire() error {
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),
+		Keys:            g.access.keys,
+		TLS:             speaking(g.access.inside),
 		Server:          inside.Implementation{Name: serverName, Version: g.config.Version},
 		Observer:        g.ops,
 		Logger:          g.log,
@@ -93,6 +98,8 @@ func (g *Gateway) wire() error {
 		Ping:        g.config.Ping,
 		AllowOrigin: g.config.AllowOrigin,
 		Loopback:    onLoopback(g.outside.bound),
+		Keys:        g.access.keys,
+		TLS:         speaking(g.access.outside),
 		Observer:    g.ops,
 		Logger:      g.log,
 	})

@@ -5,8 +5,11 @@ package inside
 import (
 	"fmt"
 	"io"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -45,8 +48,16 @@ func (p *prompt) CloseUnserved() {}
 
 // TestAllocationsPerRequest holds what this room and package mux allocate for a
 // request, HTTP itself not counted.
-func TestAllocationsPerRequest(t *testing.T) {
-	w := newWorld(t)
+func TestAllocationsPerRequest(t *testing.T) { allocationsPerRequest(t, newWorld(t)) }
+
+// TestATokenCostsNoAllocation holds the same with a token, whose container's name
+// need not be made.
+func TestATokenCostsNoAllocation(t *testing.T) {
+	k := newKeyring(t)
+	allocationsPerRequest(t, newWorld(t, k.asks), "Authorization: Bearer "+k.of("c1"))
+}
+
+func allocationsPerRequest(t *testing.T, w *world, more ...string) {
 	claim, err := w.mux.Claim("c1")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +90,7 @@ func TestAllocationsPerRequest(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete",` + ourMeta + `}}`, 6},
 	} {
 		client := w.offline()
-		head := []byte(postHead("/containers/c1/mcp", "", append(c.head, fmt.Sprintf("Content-Length: %d", len(c.body)))...))
+		head := []byte(postHead("/containers/c1/mcp", "", slices.Concat(c.head, more, []string{fmt.Sprintf("Content-Length: %d", len(c.body))})...))
 		var got []byte
 		n := testing.AllocsPerRun(1000, func() {
 			x := client.request(head, c.body)
@@ -170,5 +181,23 @@ func TestWaitingLooksForTheClientWithoutAllocating(t *testing.T) {
 	defer r.release()
 	if got := testing.AllocsPerRun(100, func() { r.lookAt = r.began; r.tick(r.began); r.timer.Reset(r.next().Sub(r.began)) }); got > 0 {
 		t.Errorf("%v allocations per look", got)
+	}
+}
+
+// BenchmarkIdentify is what a request costs more where tokens are asked for.
+func BenchmarkIdentify(b *testing.B) {
+	k := newKeyring(b)
+	w := newWorld(b, k.asks)
+	w.handler.now = time.Now
+	client := w.offline()
+	token := k.Token("c1", auth.Inside, time.Now())
+	x := client.request([]byte(postHead("/containers/c1/mcp", "", "Authorization: Bearer "+token, "Content-Length: 0")), "")
+	defer x.release()
+	id := []byte("c1")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, refused, _ := w.handler.identify(&x.request.Header, id); refused != "" {
+			b.Fatal(refused)
+		}
 	}
 }

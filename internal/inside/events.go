@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/sock"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -25,6 +26,9 @@ type events struct {
 	session      sessionID     // of a GET
 	subscription *subscription // of a subscriptions/listen; nil for a GET
 	conn         sock.Direct
+
+	// identity is who opened it. Once it is open, of who judges it again.
+	identity auth.Identity
 
 	// stream is set under Face.opening.
 	stream *stream.Stream
@@ -64,6 +68,7 @@ type listening struct {
 	container    *mux.Container // entered
 	session      session        // whose the stream is, or else
 	subscription *subscription  // what it was opened for
+	identity     auth.Identity  // who asked for it
 	sharing      []byte         // lines of the response's head, see appendSharing
 }
 
@@ -75,14 +80,14 @@ func (h *Handler) listen(x *exchange, container string) {
 	if !ok {
 		return
 	}
-	x.listens = &listening{container: c, session: s, sharing: h.appendSharing(nil, &x.request.Header)}
+	x.listens = &listening{container: c, session: s, identity: x.identity, sharing: h.appendSharing(nil, &x.request.Header)}
 }
 
 // stream opens the event stream on a connection that was handed over, which it
 // owns from here on, and exits the container when it ends.
 func (h *Handler) stream(conn *sock.Conn, l *listening) {
 	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id,
-		subscription: l.subscription}
+		subscription: l.subscription, identity: l.identity}
 	e.conn.Init(conn)
 	h.running.Add(1) // the caller counts as well, until it returns
 	reading := false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -14,7 +15,8 @@ type exchange struct {
 	client   *connection
 	request  fasthttp.Request
 	response fasthttp.Response
-	posting  posting // of a POST; what it borrows is in request and body
+	posting  posting       // of a POST; what it borrows is in request and body
+	identity auth.Identity // whose request it is, where tokens are asked for
 
 	parsed bool          // request has its head
 	read   bool          // and nothing of its body is still to come
@@ -46,7 +48,7 @@ func (x *exchange) release() {
 		x.events.face.leaveStream()
 	}
 	x.client, x.body, x.listens, x.events, x.left = nil, nil, nil, nil, nil
-	x.posting = posting{}
+	x.posting, x.identity = posting{}, auth.Identity{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)
 }

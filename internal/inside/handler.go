@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -40,6 +42,12 @@ type Config struct {
 	// is safe only while the listener is on loopback.
 	AllowOrigin     []string
 	LoopbackOrigins bool
+	// Keys verify the tokens that clients have to bear (protocol G7). nil: nobody
+	// is asked for one.
+	Keys *auth.Keys
+	// TLS returns what to speak TLS with on a connection that begins now. nil:
+	// plain HTTP is spoken.
+	TLS func() *tls.Config
 	// Server is what clients are told they are connected to.
 	Server Implementation
 	// Observer and Logger may be nil.
@@ -55,6 +63,8 @@ type Handler struct {
 	faces       *Faces
 	ring        *keepalive.Ring
 	origins     origin.Policy
+	keys        *auth.Keys       // nil: nobody is asked for a token
+	now         func() time.Time // for tokens
 	pace        pace
 	stall       time.Duration // for how long a client may take nothing
 	initialized [len(revisions)][]byte
@@ -101,6 +111,8 @@ func New(config Config) (*Handler, error) {
 		faces:       config.Faces,
 		ring:        keepalive.NewRing(config.KeepAlive),
 		origins:     origin.New(config.AllowOrigin, config.LoopbackOrigins),
+		keys:        config.Keys,
+		now:         time.Now,
 		pace:        usualPace,
 		stall:       config.Faces.stall(),
 		initialized: initialized,
@@ -120,18 +132,21 @@ func New(config Config) (*Handler, error) {
 	h.roster.init()
 	h.ring.Panicked = func(value any, stack []byte) { h.panicked(PanicStream, value, stack) }
 	h.ring.Start()
+	if h.keys != nil {
+		h.running.Go(h.rejudgeStreams)
+	}
 	return h, nil
 }
 
 // serve answers one request.
 func (h *Handler) serve(x *exchange) {
 	defer h.recovered(x)
-	id, refused, d := h.judge(&x.request.Header)
+	container, who, refused, d := h.judge(&x.request.Header)
 	if refused != "" {
 		h.refuse(x, refused, d)
 		return
 	}
-	container := containerName(id)
+	x.identity = who
 	switch string(x.request.Header.Method()) {
 	case fasthttp.MethodPost:
 		h.post(x, container)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/diverge-network/gateway/internal/auth"
 )
 
 // Names of headers, as fasthttp normalizes them.
@@ -14,9 +16,22 @@ const (
 )
 
 // judge is what can be said of a request by its head alone, its session apart:
-// the container it addresses (borrowed, nil for the default one), or why it is
-// refused.
-func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reason, d detail) {
+// the container it addresses and whose it is, or why it is refused. What is common
+// to all comes first, then who it is, and to who may not know nothing more is said.
+func (h *Handler) judge(header *fasthttp.RequestHeader) (container string, who auth.Identity, refused Reason, d detail) {
+	id, refused, d := h.judgePath(header)
+	if refused == "" {
+		container, who, refused, d = h.identify(header, id)
+	}
+	if refused == "" {
+		refused, d = h.judgeMethod(header)
+	}
+	return container, who, refused, d
+}
+
+// judgePath judges path, origin and method. The id is borrowed, and nil for a path
+// without one.
+func (h *Handler) judgePath(header *fasthttp.RequestHeader) (id []byte, refused Reason, d detail) {
 	id, refused = endpoint(header.RequestURI())
 	if refused != "" {
 		return nil, refused, d
@@ -30,22 +45,27 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (id []byte, refused Reas
 		return nil, ReasonOrigin, d
 	}
 	switch string(header.Method()) {
+	case fasthttp.MethodPost, fasthttp.MethodGet, fasthttp.MethodDelete, fasthttp.MethodOptions:
+		return id, "", d
+	default:
+		return nil, ReasonMethod, d
+	}
+}
+
+// judgeMethod judges what a method wants of the other headers.
+func (h *Handler) judgeMethod(header *fasthttp.RequestHeader) (refused Reason, d detail) {
+	switch string(header.Method()) {
 	case fasthttp.MethodPost:
 		refused = judgePost(header)
 		if length := header.ContentLength(); refused == "" && length > h.cfg.MaxBody {
 			refused, d = ReasonTooBig, h.limit()
 		}
-		return id, refused, d
 	case fasthttp.MethodGet:
 		if !accepts(header.PeekAll(fasthttp.HeaderAccept), mediaStream) {
-			return nil, ReasonAccept, d
+			refused = ReasonAccept
 		}
-		return id, "", d
-	case fasthttp.MethodDelete, fasthttp.MethodOptions:
-		return id, "", d
-	default:
-		return nil, ReasonMethod, d
 	}
+	return refused, d
 }
 
 func judgePost(header *fasthttp.RequestHeader) Reason {

@@ -41,6 +41,7 @@ const (
 	ReasonMaxContainers   Reason = "max-containers"
 	ReasonShutdown        Reason = "shutdown"
 	ReasonPanic           Reason = "panic"
+	ReasonTLS             Reason = "tls"
 )
 
 // JSON-RPC error codes.
@@ -67,7 +68,7 @@ type refusal struct {
 
 const allowedMethods = "GET, POST, DELETE, OPTIONS"
 
-var refusals = [...]refusal{
+var refusals = append(unidentified(), []refusal{
 	{ReasonMalformed, fasthttp.StatusBadRequest, codeTransport,
 		"malformed HTTP request"},
 	{ReasonTimeout, fasthttp.StatusRequestTimeout, codeTransport,
@@ -121,7 +122,10 @@ var refusals = [...]refusal{
 		"the gateway is shutting down: try again"},
 	{ReasonPanic, fasthttp.StatusInternalServerError, codeInternal,
 		"the gateway failed on this request: its log says why"},
-}
+	// The connection is closed: nobody is there who could read a response.
+	{ReasonTLS, 0, 0,
+		"no TLS was spoken, or not so that it could be understood and trusted"},
+}...)
 
 // Reasons returns every reason there is, so that each can be counted from zero.
 func Reasons() []string {
@@ -146,6 +150,8 @@ type detail struct {
 	id    []byte // the request's id, where it is known
 	cause string // follows the text
 	data  []byte // the error object's data
+
+	challenge string // of a 401
 }
 
 // refuse makes the refusal x's response, counts it and logs it.
@@ -161,6 +167,9 @@ func (h *Handler) refuse(x *exchange, reason Reason, d detail) {
 	}
 	if r.passing() {
 		x.response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
+	}
+	if d.challenge != "" {
+		x.response.Header.Set(fasthttp.HeaderWWWAuthenticate, d.challenge)
 	}
 	x.response.SetBodyRaw(r.body(d))
 }

@@ -71,6 +71,18 @@ func (r *roster) close() (open []*events) {
 	for conn := range r.conns {
 		_ = conn.SetReadDeadline(longAgo) // fails only where the connection is closed already
 	}
+	return r.opened()
+}
+
+// open returns the open streams.
+func (r *roster) open() []*events {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opened()
+}
+
+// opened is open for who holds mu.
+func (r *roster) opened() (open []*events) {
 	for e := r.streams.next; e != &r.streams; e = e.next {
 		open = append(open, e)
 	}

@@ -3,6 +3,7 @@ package inside
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"runtime/debug"
 	"time"
@@ -62,24 +63,46 @@ func (h *Handler) stopped() bool {
 }
 
 // speak speaks HTTP on one connection until it ends or becomes an event stream.
-func (h *Handler) speak(conn net.Conn) {
-	c := &connection{handler: h, conn: sock.Wrap(conn)}
+func (h *Handler) speak(nc net.Conn) {
 	defer h.running.Done()
-	defer h.roster.depart(conn)
+	defer h.roster.depart(nc)
 	defer func() {
 		if value := recover(); value != nil {
 			h.panicked(PanicRequest, value, debug.Stack())
-			_ = conn.Close()
+			_ = nc.Close()
 		}
 	}()
+	conn := h.secure(nc)
+	if conn == nil {
+		_ = nc.Close()
+		return
+	}
+	c := &connection{handler: h, conn: conn}
 	handOver := c.converse()
 	c.dropReader() // nothing counts that a client sends behind the request for a stream
 	if handOver == nil {
 		_ = conn.Close()
 		return
 	}
-	h.roster.depart(conn)
-	h.stream(c.conn, handOver)
+	h.roster.depart(nc)
+	h.stream(conn, handOver)
+}
+
+// secure speaks TLS on a connection, if that is spoken here. It returns nil where
+// the client does not.
+func (h *Handler) secure(nc net.Conn) *sock.Conn {
+	if h.cfg.TLS == nil {
+		return sock.Wrap(nc)
+	}
+	conn, err := sock.ServeTLS(nc, h.cfg.TLS(), h.pace.head)
+	if err == nil {
+		return conn
+	}
+	if !errors.Is(err, io.EOF) && !h.stopped() { // a look at the port is none
+		h.observer.Refused(Listener, string(ReasonTLS))
+		h.logRefused(refusalFor(ReasonTLS), err.Error(), nc, nil)
+	}
+	return nil
 }
 
 // Shutdown closes the listeners and the event streams, and waits until the

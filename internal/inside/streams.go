@@ -64,13 +64,23 @@ func (f *Face) shut(e *events) {
 	e.shut()
 }
 
-// shut is Face.shut for who holds Face.opening. A subscription is told that it is over.
-func (e *events) shut() {
+// expel closes a stream because its token is no longer good.
+func (f *Face) expel(e *events) {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	e.end(stream.CloseToken)
+}
+
+// shut is Face.shut for who holds Face.opening.
+func (e *events) shut() { e.end(stream.CloseShutdown) }
+
+// end is for who holds Face.opening. A subscription is told that it is over.
+func (e *events) end(why stream.CloseReason) {
 	if s := e.subscription; s != nil {
-		e.stream.CloseAfter(stream.Message{Bytes: s.end(e.handler.ours.serverInfo)}, stream.CloseShutdown)
+		e.stream.CloseAfter(stream.Message{Bytes: s.end(e.handler.ours.serverInfo)}, why)
 		return
 	}
-	e.stream.Close(stream.CloseShutdown)
+	e.stream.Close(why)
 }
 
 // end ends a session: its stream is closed, and its calls are left behind.

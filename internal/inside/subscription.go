@@ -126,7 +126,7 @@ func (h *Handler) subscribe(x *exchange, container string, m *codec.Message) {
 		return
 	}
 	if s.topics != 0 {
-		x.listens = &listening{container: c, subscription: s, sharing: h.appendSharing(nil, &x.request.Header)}
+		x.listens = &listening{container: c, subscription: s, identity: x.identity, sharing: h.appendSharing(nil, &x.request.Header)}
 		return
 	}
 	defer c.Exit()

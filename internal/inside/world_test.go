@@ -144,7 +144,8 @@ type options struct {
 	logger    *slog.Logger
 	pace      pace
 	limits    mux.Limits
-	streams   int // of one container
+	streams   int      // of one container
+	keys      *keyring // nil: nobody is asked for a token
 }
 
 func newWorld(t testing.TB, set ...func(*options)) *world {
@@ -186,15 +187,21 @@ func newDeafWorld(t testing.TB, set ...func(*options)) *world {
 		t.Fatal(err)
 	}
 	w.mux = mux.New(mux.Config{ReaskAfter: mux.Never, NewSink: w.faces.New, Idle: idle, Now: w.idling.Now, Limits: o.limits})
-	w.handler, err = New(Config{
+	config := Config{
 		Mux: w.mux, Faces: w.faces, MaxBody: o.maxBody, KeepAlive: o.keepAlive, SSEAfter: o.sseAfter, FarSide: o.farSide,
 		AllowOrigin: o.origins, LoopbackOrigins: o.loopback,
 		Server: Implementation{Name: "gateway", Version: "test"}, Observer: w.observed, Logger: o.logger,
-	})
-	if err != nil {
+	}
+	if o.keys != nil {
+		config.Keys = o.keys.Open()
+	}
+	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)
 	}
 	w.handler.pace = o.pace
+	if o.keys != nil {
+		w.handler.now = o.keys.clock.Now
+	}
 	w.stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

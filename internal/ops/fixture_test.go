@@ -7,9 +7,11 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/diverge-network/gateway/internal/reload"
 	"github.com/diverge-network/gateway/pkg/mux"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
@@ -23,13 +25,15 @@ func observed() *Ops {
 			"outside": {"claimed", "unknown-path", "max-containers"},
 			"inside":  {"origin", "max-asks", "max-waiting", "max-asks-total", "max-streams"},
 		},
-		Paths:   []string{"requests", "containers", "call-tool", "notifications"},
-		Unheard: []string{"no-stream"},
-		Panics:  []string{"outside"},
-		Limits:  []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
-		Mux:     mux.New(mux.Config{}).Stats,
-		Streams: new(stream.Counters),
-		Logger:  slog.New(slog.DiscardHandler),
+		Paths:        []string{"requests", "containers", "call-tool", "notifications"},
+		Unheard:      []string{"no-stream"},
+		Panics:       []string{"outside"},
+		Limits:       []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
+		Mux:          mux.New(mux.Config{}).Stats,
+		Streams:      new(stream.Counters),
+		Logger:       slog.New(slog.DiscardHandler),
+		Files:        []Files{{"auth-keys", func() reload.Stats { return reload.Stats{} }}},
+		Certificates: map[string]func() time.Time{"inside": func() time.Time { return time.Unix(0, 0) }},
 	})
 }
 

@@ -31,6 +31,9 @@ type Config struct {
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
 
+	Files        []Files                     // keys and certificates that are watched
+	Certificates map[string]func() time.Time // when those that a listener sends expire, by listener
+
 	Logger *slog.Logger // nil: slog.Default()
 }
 
@@ -86,6 +89,7 @@ func New(config Config) *Ops {
 	if config.Streams != nil {
 		o.registry.MustRegister(newStreamCollector(config.Streams))
 	}
+	o.registry.MustRegister(newFileCollector(config.Files, config.Certificates))
 	o.server.init(o)
 	return o
 }

@@ -23,6 +23,7 @@ type answer struct {
 	handler *Handler
 	conn    wsock.Conn
 	path    *mux.Path
+	many    bool          // the path is of notifications
 	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
 	phase   atomic.Int32
 	came    *bundle // notifications that came together; nil where there are none
@@ -34,7 +35,7 @@ type answer struct {
 // served.
 func (a *arrival) openAnswer(t target, key []byte) (opened *answer) {
 	h := a.handler
-	s := &answer{handler: h}
+	s := &answer{handler: h, many: t.kind.Many()}
 	s.member.socket = s
 	s.conn.Init(&a.conn, a.early(), &h.sockets)
 	if !h.roster.join(&s.member, a) {
@@ -154,3 +155,11 @@ func (s *answer) closed() {
 // ask is not served (protocol A6).
 func (s *answer) stop() { s.conn.Cut() }
 func (s *answer) cut()  { s.conn.Cut() }
+
+// expire ends a notifications path only: the others end with their answers, which
+// somebody waits for.
+func (s *answer) expire() {
+	if s.many {
+		s.conn.Cut()
+	}
+}

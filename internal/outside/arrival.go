@@ -3,6 +3,7 @@ package outside
 import (
 	"bufio"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/sock"
 )
@@ -50,6 +52,7 @@ func (a *arrival) release() {
 	a.dropReader()
 	a.header.Reset()
 	a.handler, a.conn = nil, sock.Conn{}
+	a.identity = auth.Identity{}
 	a.timed, a.parsed, a.spoken, a.failed = false, false, false, nil
 	arrivals.Put(a)
 }
@@ -68,6 +71,10 @@ func (a *arrival) speak() {
 func (a *arrival) converse() (opened *answer) {
 	defer a.release()
 	defer a.handler.recovered(panicHTTP, a.cut)
+	if !a.secure() {
+		a.cut()
+		return nil
+	}
 	for {
 		if err := a.await(); err != nil {
 			a.unspoken(err)
@@ -80,6 +87,24 @@ func (a *arrival) converse() (opened *answer) {
 			return opened
 		}
 	}
+}
+
+// secure speaks TLS on the connection, if that is spoken here, and reports whether
+// the peer does.
+func (a *arrival) secure() bool {
+	h := a.handler
+	if h.tls == nil {
+		return true
+	}
+	conn, err := sock.ServeTLS(a.conn.Conn, h.tls(), h.timeout)
+	if err == nil {
+		h.roster.secure(a, conn)
+		return true
+	}
+	if !errors.Is(err, io.EOF) && !h.stopped() { // a look at the port is none
+		h.refused(refusalFor(ReasonTLS), a, err)
+	}
+	return false
 }
 
 // exchange answers a request. Unless another may follow, the connection is
@@ -247,3 +272,6 @@ func (a *arrival) cut() { _ = a.conn.Close() }
 
 // stop implements stopper: what is still HTTP has nothing that it needs to be told.
 func (a *arrival) stop() { a.cut() }
+
+// expire implements stopper: on an arrival each request is judged by itself.
+func (a *arrival) expire() {}

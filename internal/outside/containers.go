@@ -175,3 +175,5 @@ func (f *follower) closed(_ *stream.Stream, why stream.CloseReason) {
 
 func (f *follower) stop() { _ = f.conn.Close() }
 func (f *follower) cut()  { _ = f.conn.Close() }
+
+func (f *follower) expire() { f.stop() }

@@ -1,12 +1,14 @@
 package outside
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/keepalive"
 	"github.com/diverge-network/gateway/internal/origin"
@@ -60,6 +62,12 @@ type Config struct {
 	// this machine may then, and others not even by this machine's name.
 	AllowOrigin []string
 	Loopback    bool
+	// Keys verify the tokens that servers have to bear (protocol G7). nil: nobody is
+	// asked for one.
+	Keys *auth.Keys
+	// TLS returns what to speak TLS with on a connection that begins now. nil: it is
+	// plain.
+	TLS func() *tls.Config
 	// Observer may be nil.
 	Observer Observer
 	// Logger may be nil: slog.Default.
@@ -75,6 +83,9 @@ type Handler struct {
 	timeout  time.Duration // of a request
 	sockets  wsock.Config
 	origins  origin.Policy
+	keys     *auth.Keys         // nil: nobody is asked for a token
+	now      func() time.Time   // for tokens
+	tls      func() *tls.Config // nil: it is not spoken
 	loopback bool
 	unread   int // most changes that may wait on one list of containers
 	roster   roster
@@ -94,6 +105,9 @@ func New(config Config) *Handler {
 		log:       config.Logger,
 		origins:   origin.New(config.AllowOrigin, config.Loopback),
 		loopback:  config.Loopback,
+		keys:      config.Keys,
+		now:       time.Now,
+		tls:       config.TLS,
 		timeout:   handshakeTimeout,
 		crew:      crew{next: make(chan *arrival)},
 		unread:    maxUnread,
@@ -112,6 +126,9 @@ func New(config Config) *Handler {
 		h.sockets.Ring = keepalive.NewRing(config.Ping / 2)
 		h.sockets.Ring.Panicked = h.socketPanicked
 		h.sockets.Ring.Start()
+	}
+	if h.keys != nil {
+		h.running.Go(h.rejudgeSockets)
 	}
 	return h
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/internal/wsock"
@@ -13,14 +14,14 @@ import (
 // judge finds what the shape of the arrival's request says. A panic refuses it.
 func (a *arrival) judge() (t target, key []byte, r Reason, cause error) {
 	defer a.handler.recovered(panicRequest, func() { r = ReasonPanic })
-	return a.handler.judge(&a.header)
+	return a.handler.judge(&a.header, &a.identity)
 }
 
 // judge finds what a request's shape says, in the order of protocol W8: the
 // path, the method, who sends it, the upgrade, which only the list of containers
-// does not need. What is returned is borrowed from the header. The reason is ""
-// when only the state can still refuse it.
-func (h *Handler) judge(header *fasthttp.RequestHeader) (t target, key []byte, r Reason, cause error) {
+// does not need. What is returned is borrowed from the header, or from who, which
+// it sets. The reason is "" when only the state can still refuse it.
+func (h *Handler) judge(header *fasthttp.RequestHeader, who *auth.Identity) (t target, key []byte, r Reason, cause error) {
 	if t, r = parseTarget(header.RequestURI()); r != "" {
 		return t, nil, r, nil
 	}
@@ -29,6 +30,9 @@ func (h *Handler) judge(header *fasthttp.RequestHeader) (t target, key []byte, r
 	}
 	if !h.allows(header) {
 		return t, nil, ReasonOrigin, nil
+	}
+	if *who, r = h.identify(header, &t); r != "" {
+		return t, nil, r, nil
 	}
 	if hasBody(header) {
 		return t, nil, ReasonBody, nil

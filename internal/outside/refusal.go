@@ -33,6 +33,7 @@ const (
 	ReasonHeaderTooBig   Reason = "header-too-big"
 	ReasonTimeout        Reason = "timeout"
 	ReasonMalformed      Reason = "malformed"
+	ReasonTLS            Reason = "tls"
 )
 
 // refusal is the HTTP response that belongs to a reason.
@@ -44,7 +45,7 @@ type refusal struct {
 	last    bool // the connection ends with it
 }
 
-var refusals = [...]refusal{
+var refusals = append(unidentified(), []refusal{
 	{reason: ReasonUnknownPath, status: http.StatusNotFound,
 		text: "no such path: there is /requests and /mcp/{kind}/{channel}, the channel in plain decimal, each also under /containers/{id}, and /containers; MCP clients belong on the inside listener"},
 	{reason: ReasonBadContainer, status: http.StatusNotFound,
@@ -78,7 +79,10 @@ var refusals = [...]refusal{
 		last: true, text: "no whole request arrived within " + handshakeTimeout.String()},
 	{reason: ReasonMalformed, status: http.StatusBadRequest,
 		last: true, text: "malformed HTTP request"},
-}
+	// The connection is closed: nobody is there who could read a response.
+	{reason: ReasonTLS,
+		last: true, text: "no TLS was spoken, or not so that it could be understood and trusted"},
+}...)
 
 // Reasons returns every reason there is, so that each can be counted from zero.
 func Reasons() []string {

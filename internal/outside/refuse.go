@@ -62,7 +62,7 @@ func (h *Handler) refused(r *refusal, a *arrival, cause error) {
 	if h.log.Enabled(context.Background(), slog.LevelDebug) {
 		attrs := []any{"listener", Listener, "reason", r.reason, "status", r.status, "peer", a.conn.RemoteAddr()}
 		if a.parsed {
-			attrs = append(attrs, "what", oneLine(string(a.header.RequestURI())))
+			attrs = append(attrs, "what", oneLine(string(rawPath(a.header.RequestURI()))))
 		}
 		if cause != nil {
 			attrs = append(attrs, "cause", cause)

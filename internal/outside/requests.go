@@ -117,3 +117,7 @@ func (s *requests) Ended(e wsock.Ending) {
 
 func (s *requests) stop() { s.conn.Close(1001, "the gateway is shutting down") }
 func (s *requests) cut()  { s.conn.Cut() }
+
+func (s *requests) expire() {
+	s.conn.Close(1008, "the token is no longer good: connect again with another")
+}

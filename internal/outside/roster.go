@@ -3,12 +3,18 @@ package outside
 import (
 	"sync"
 	"time"
+
+	"github.com/diverge-network/gateway/internal/auth"
+	"github.com/diverge-network/gateway/internal/sock"
 )
 
 // stopper ends a socket. Neither method blocks.
 type stopper interface {
 	stop() // the process stops: end the connection the way its path wants it
 	cut()  // end the TCP connection now
+
+	// expire ends what outlives its exchange, because its token is no longer good.
+	expire()
 }
 
 // member is a place in the roster. It is part of what it stands for, so that
@@ -16,6 +22,7 @@ type stopper interface {
 type member struct {
 	prev, next *member
 	socket     stopper
+	identity   auth.Identity // who opened it. Once it is listed, of who judges it again
 	lingering  bool
 }
 
@@ -84,6 +91,14 @@ func (r *roster) depart(a *arrival) {
 	}
 }
 
+// secure has an arrival speak over conn, which is over what it had until now: under
+// mu, for it may be cut meanwhile.
+func (r *roster) secure(a *arrival, conn *sock.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.conn.Init(conn)
+}
+
 // join puts a member in its arrival's place. It returns false when none is taken
 // any more; the arrival stays one then.
 func (r *roster) join(m *member, a *arrival) bool {
@@ -92,6 +107,7 @@ func (r *roster) join(m *member, a *arrival) bool {
 	if r.closing {
 		return false
 	}
+	m.identity = a.identity
 	r.arrivals.remove(&a.member)
 	r.members.add(m)
 	return true

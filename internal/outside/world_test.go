@@ -59,7 +59,8 @@ type setup struct {
 	config  Config
 	timeout time.Duration // of handshakes; 0: New's own
 	unread  int           // changes on a list of containers
-	taken   func()        // see watched; nil: connections are as they are accepted
+	now     func() time.Time
+	taken   func() // see watched; nil: connections are as they are accepted
 }
 
 type option func(*setup)
@@ -108,6 +109,9 @@ func begin(t testing.TB, opts ...option) *world {
 	w.mux = mux.New(s.mux)
 	s.config.Mux = w.mux
 	w.handler = New(s.config)
+	if s.now != nil {
+		w.handler.now = s.now
+	}
 	if s.timeout > 0 {
 		w.handler.timeout = s.timeout
 	}

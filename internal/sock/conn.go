@@ -124,6 +124,7 @@ func (c *Conn) Departed() bool {
 	return departed(raw)
 }
 
-// IsSocket reports whether the connection is a socket that carries what is written
-// as it is: whether TryWrite can write, and ReadIdle waits without a buffer.
-func (c *Conn) IsSocket() bool { return c.raw != nil }
+// IsSocket reports whether the connection has this package's ways, as a socket and
+// TLS by ServeTLS over one have: whether TryWrite can write, and ReadIdle waits
+// without a buffer.
+func (c *Conn) IsSocket() bool { return c.raw != nil || c.secure() != nil }

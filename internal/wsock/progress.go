@@ -2,8 +2,9 @@ package wsock
 
 // Drained reports that whatever had arrived by the time of the call is handled:
 // every message in it was given to the Handler, which has returned, and it does
-// not end within a message. It is true only where that is known, thus never on
-// TLS, before Serve, or after the end; see sock.Conn.Drained. It never blocks.
+// not end within a message. It is true only where that is known, thus not before
+// Serve, after the end, or on a connection without the ways of package sock, such
+// as one that was dialled with TLS; see sock.Conn.Drained. It never blocks.
 func (c *Conn) Drained() bool {
 	// In this order: amid is set before the reader waits within a message, and
 	// taken back after the Handler has had it.

@@ -34,6 +34,7 @@ type Fleet struct {
 	Handler func(container string) (h Handler, release func(), err error)
 
 	Header     http.Header
+	Token      func(ctx context.Context) (string, error)
 	TLS        *tls.Config
 	MaxMessage int
 	Drain      time.Duration
@@ -68,6 +69,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		return fmt.Errorf("answer: Fleet.Dials is %d", f.Dials)
 	}
 	s := &f.server
+	s.Token = f.Token
 	s.Header, s.TLS, s.MaxMessage, s.Drain, s.Logger, s.Hooks = f.Header, f.TLS, f.MaxMessage, f.Drain, f.Logger, f.Hooks
 	log := s.logger()
 	r := &fleet{Fleet: f, ctx: ctx, base: base, log: log, members: make(map[string]*member)}

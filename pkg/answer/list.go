@@ -50,13 +50,13 @@ func (f *fleet) follow() {
 		if time.Since(began) >= settled {
 			retry.Reset()
 		}
-		wait := retry.Next()
+		wait, text := f.server.afterwards(err, retry.Next(), "cannot follow the gateway's list of containers; trying again")
 		level := slog.LevelDebug
 		if completed || !failing {
 			level = slog.LevelWarn
 		}
 		failing = !completed
-		f.log.Log(f.ctx, level, "cannot follow the gateway's list of containers; trying again", "wait", wait, "error", err)
+		f.log.Log(f.ctx, level, text, "wait", wait, "error", err)
 		backoff.Wait(f.ctx, wait)
 	}
 }
@@ -156,7 +156,11 @@ func (f *fleet) requestList(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := &http.Request{Method: http.MethodGet, URL: u, Header: f.Header.Clone()}
+	header, err := f.server.bearing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request := &http.Request{Method: http.MethodGet, URL: u, Header: header.Clone()}
 	if request.Header == nil {
 		request.Header = make(http.Header)
 	}
@@ -181,7 +185,11 @@ func (f *fleet) requestList(ctx context.Context) (io.ReadCloser, error) {
 	defer response.Body.Close()
 	reason, _ := io.ReadAll(io.LimitReader(response.Body, longestReason)) // what came is reason enough
 	line, _, _ := strings.Cut(string(reason), "\n")
-	return nil, fmt.Errorf("get %s: the gateway refused with %s: %s", u.Redacted(), response.Status, strings.TrimSpace(line))
+	err = fmt.Errorf("get %s: the gateway refused with %s: %s", u.Redacted(), response.Status, strings.TrimSpace(line))
+	if deniedStatus(response.StatusCode) {
+		err = deniedError{err}
+	}
+	return nil, err
 }
 
 // listDialer finds out about a dead peer as the gateway's listeners do (protocol W4): nothing else would, as we have

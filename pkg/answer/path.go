@@ -44,9 +44,9 @@ func (r *run) openPath(announced context.Context, ask codec.Ask) (*path, Outcome
 			r.log.Debug("the gateway refused an answer path", "path", url, "status", refused.Status, "reason", refused.Reason)
 			return nil, Refused
 		}
-		wait := retry.Next()
+		wait, text := r.afterwards(err, retry.Next(), "cannot open an answer path; trying again")
 		r.counters.pathFailures.Add(1)
-		r.log.Log(announced, r.alarm(first), "cannot open an answer path; trying again", "path", url, "wait", wait, "error", err)
+		r.log.Log(announced, r.alarm(first), text, "path", url, "wait", wait, "error", err)
 		if !backoff.Wait(announced, wait) {
 			return nil, Lost
 		}

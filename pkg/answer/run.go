@@ -104,12 +104,12 @@ func (r *run) listen() {
 			break
 		}
 		r.counters.dialFailures.Add(1)
-		wait := r.retry.Next()
+		wait, text := r.afterwards(err, r.retry.Next(), "cannot listen for asks; trying again")
 		say := !r.failing || time.Since(r.warned) >= remind
 		if say {
 			r.warned = time.Now()
 		}
-		r.log.Log(r.listening, r.alarm(say), "cannot listen for asks; trying again",
+		r.log.Log(r.listening, r.alarm(say), text,
 			"url", r.base+"/requests", "wait", wait, "error", err)
 		r.failing = true
 		r.disconnected(err)
@@ -212,10 +212,14 @@ func (r *run) openLine() (socket, error) {
 func (r *run) open(ctx context.Context, url string, cfg *wsock.Config) (socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if r.dial != nil {
-		return r.dial(ctx, url, r.Header, cfg)
+	header, err := r.bearing(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return dialGateway(ctx, url, r.Header, cfg)
+	if r.dial != nil {
+		return r.dial(ctx, url, header, cfg)
+	}
+	return dialGateway(ctx, url, header, cfg)
 }
 
 func dialGateway(ctx context.Context, url string, header http.Header, cfg *wsock.Config) (socket, error) {

@@ -30,8 +30,12 @@ type Server struct {
 	Container string
 	Handler   Handler
 
-	// Header is sent with every upgrade, for instance an Authorization.
+	// Header is sent with every upgrade.
 	Header http.Header
+	// Token, unless nil, returns the bearer token that every upgrade is sent with (protocol G7). It is called for each, so
+	// that a token may be replaced while Run goes on, from many goroutines; an error is a failed attempt. While the gateway
+	// refuses the token Run tries again every ten seconds or so.
+	Token func(ctx context.Context) (string, error)
 	// TLS is used for wss URLs; nil: the default configuration.
 	TLS *tls.Config
 	// MaxMessage is the largest ask taken, in bytes; a larger one ends its connection. 0: DefaultMaxMessage.

@@ -23,13 +23,15 @@ const (
 	CloseStalled
 	// CloseFailed: a write failed, or panicked.
 	CloseFailed
+	// CloseToken: the token that it was opened with is no longer good.
+	CloseToken
 
 	// CloseReasonCount is how many reasons there are.
 	CloseReasonCount = int(iota)
 )
 
 var closeReasons = [CloseReasonCount]string{
-	"left", "replaced", "ended", "shutdown", "full", "too-big", "stalled", "failed",
+	"left", "replaced", "ended", "shutdown", "full", "too-big", "stalled", "failed", "token",
 }
 
 // String is the reason's name, as a metric label carries it.

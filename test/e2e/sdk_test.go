@@ -81,6 +81,12 @@ func useOfficialServer(t *testing.T, revision string) {
 	session := connectIn(t, g, "a1", revision, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
+	useAll(t, session, changed, revision)
+}
+
+// useAll makes one exchange of each kind, and hears a notification.
+func useAll(t *testing.T, session *mcp.ClientSession, changed <-chan struct{}, revision string) {
+	t.Helper()
 	ctx := deadline(t)
 	if got := session.InitializeResult().ProtocolVersion; got != revision {
 		t.Fatalf("the revision is %s", got)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -73,12 +74,17 @@ func startAnswer(t *testing.T, g *gateway.Gateway, container string, cfg upstrea
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &answer.Server{Gateway: "ws://" + g.OutsideAddr().String(), Container: container, Handler: up, Logger: quiet}
+	return run(t, &answer.Server{Gateway: "ws://" + g.OutsideAddr().String(), Container: container, Handler: up, Logger: quiet}, up)
+}
+
+// run runs a server, and closes what it answers from at its end.
+func run(t *testing.T, server *answer.Server, up io.Closer) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		if err := server.Run(ctx); err != nil {
-			t.Errorf("answer for %s: %v", container, err)
+			t.Errorf("answer for %s: %v", server.Container, err)
 		}
 	})
 	stop = sync.OnceFunc(func() {
@@ -108,17 +114,21 @@ func connect(t *testing.T, g *gateway.Gateway, container string, opts *mcp.Clien
 func connectIn(t *testing.T, g *gateway.Gateway, container, revision string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(transport.CloseIdleConnections)
+	return connectBy(t, "http://"+g.InsideAddr().String()+"/containers/"+container+"/mcp", transport, revision, opts)
+}
+
+// connectBy is connectIn at a URL.
+func connectBy(t *testing.T, url string, transport http.RoundTripper, revision string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, opts)
 	session, err := client.Connect(deadline(t), &mcp.StreamableClientTransport{
-		Endpoint:   "http://" + g.InsideAddr().String() + "/containers/" + container + "/mcp",
+		Endpoint:   url,
 		HTTPClient: &http.Client{Transport: transport},
 	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = session.Close()
-		transport.CloseIdleConnections()
-	})
+	t.Cleanup(func() { _ = session.Close() })
 	return session
 }
