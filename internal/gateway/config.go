@@ -56,6 +56,8 @@ type Config struct {
 	// once where there is progress; 0 is at once, mux.Never always JSON and no progress.
 	SSEAfter time.Duration
 
+	Limits
+
 	// FarSide is the MCP revision of what is behind the provider's server, which decides what it is told of the stateless
 	// one: one of inside.FarSides, or "" for any revision with sessions.
 	FarSide string
@@ -80,6 +82,7 @@ func Default() Config {
 		StreamStall:   30 * time.Second,
 		SSEKeepAlive:  15 * time.Second,
 		SSEAfter:      5 * time.Second,
+		Limits:        defaultLimits(),
 	}
 }
 
@@ -111,6 +114,9 @@ func (c *Config) Validate() error {
 	if c.MaxMessage < minMessage || c.MaxMessage > maxMessage {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),
 			Problem: fmt.Sprintf("is out of range: %d bytes (1KiB) to %d bytes (1GiB)", minMessage, maxMessage)}
+	}
+	if err := c.Limits.validate(c.MaxMessage); err != nil {
+		return err
 	}
 	if c.ContainerIdle != 0 && c.ContainerIdle < minInterval {
 		return &ConfigError{Flag: "--container-idle", Value: c.ContainerIdle.String(),

@@ -10,7 +10,9 @@ import (
 	"net"
 	"sync"
 
+	"github.com/diverge-network/gateway/internal/inside"
 	"github.com/diverge-network/gateway/internal/ops"
+	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
@@ -29,6 +31,7 @@ type room struct {
 type Gateway struct {
 	config     Config
 	sessionKey []byte
+	keepers    keepers
 	log        *slog.Logger
 
 	// Set by Start.
@@ -59,6 +62,7 @@ func New(config Config) (*Gateway, error) {
 	if g.log == nil {
 		g.log = slog.Default()
 	}
+	g.keepers = newKeepers(config.Limits, g.log)
 	listeners := config.listeners()
 	g.outside.listener, g.inside.listener, g.watch.listener = listeners[0], listeners[1], listeners[2]
 	return g, nil
@@ -78,6 +82,9 @@ func (g *Gateway) Start() error {
 	for _, r := range g.rooms() {
 		g.serving.Go(func() { g.serve(r) })
 	}
+	if g.keepers.memory != nil {
+		g.serving.Go(func() { g.keepers.memory.Watch(g.ending) })
+	}
 	if g.config.ContainerIdle > 0 {
 		g.serving.Go(g.sweep)
 	}
@@ -92,7 +99,13 @@ func (g *Gateway) open() error {
 			return err
 		}
 	}
-	return g.wire()
+	if err := g.wire(); err != nil {
+		return err
+	}
+	for name, r := range map[string]*room{outside.Listener: &g.outside, inside.Listener: &g.inside} {
+		r.bound = g.keepers.admitting(r.bound, func() { g.ops.Refused(name, reasonConnectionRate) })
+	}
+	return nil
 }
 
 func (g *Gateway) rooms() [3]*room { return [3]*room{&g.outside, &g.inside, &g.watch} }

@@ -30,15 +30,17 @@ var panics = append(outside.Panics(), inside.PanicRequest, inside.PanicStream, p
 func (g *Gateway) wire() error {
 	streams := new(stream.Counters)
 	g.ops = ops.New(ops.Config{
-		Version:  g.config.Version,
-		Revision: g.config.Revision,
-		Refusals: map[string][]string{outside.Listener: outside.Reasons(), inside.Listener: inside.Reasons()},
-		Paths:    paths(),
-		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
-		Panics:   panics,
-		Mux:      func() mux.Stats { return g.mux.Stats() },
-		Streams:  streams,
-		Logger:   g.log,
+		Version:     g.config.Version,
+		Revision:    g.config.Revision,
+		Refusals:    map[string][]string{outside.Listener: append(outside.Reasons(), reasonConnectionRate), inside.Listener: append(inside.Reasons(), reasonConnectionRate)},
+		Paths:       paths(),
+		Unheard:     []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
+		Panics:      panics,
+		Mux:         func() mux.Stats { return g.mux.Stats() },
+		Streams:     streams,
+		Limits:      g.keepers.watched(),
+		MemoryShort: g.keepers.memory.Pressed,
+		Logger:      g.log,
 	})
 	faces, err := inside.NewFaces(inside.FacesConfig{
 		Stream: &stream.Config{
@@ -67,6 +69,8 @@ func (g *Gateway) wire() error {
 		KeepAlive:   g.config.SSEKeepAlive,
 		SSEAfter:    g.config.SSEAfter,
 		FarSide:     g.config.FarSide,
+		Budget:      g.keepers.budget,
+		Memory:      g.keepers.memory,
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),
@@ -81,6 +85,11 @@ func (g *Gateway) wire() error {
 		Mux:         g.mux,
 		MaxMessage:  g.config.MaxMessage,
 		Ping:        g.config.Ping,
+		Stall:       g.config.SocketStall,
+		Stalled:     g.keepers.stalled,
+		Budget:      g.keepers.budget,
+		Memory:      g.keepers.memory,
+		MaxQueued:   g.keepers.maxQueued(),
 		AllowOrigin: g.config.AllowOrigin,
 		Loopback:    onLoopback(g.outside.bound),
 		Observer:    g.ops,

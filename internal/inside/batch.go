@@ -64,7 +64,7 @@ func (r *reply) request(s session, m codec.Message, slot int) {
 	}
 	switch {
 	case refused != "":
-		r.refuse(slot, refused, refusalDetail(refused, m.ID))
+		r.refuse(slot, refused, r.handler.refusalDetail(refused, m.ID))
 	case err != nil:
 		r.put(slot, failure(m.ID, codeInvalidParams, invalidParams(err)))
 	}
@@ -100,6 +100,7 @@ func (r *reply) array() {
 			continue
 		}
 		all.B = append(append(all.B, ','), out.B...)
+		all.Inherit(out)
 		out.Release()
 	}
 	all.B[0] = '['

@@ -128,7 +128,9 @@ var unadmittedLimit = "without a session a body of more than " + strconv.Itoa(ma
 func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
 	p := &x.posting
 	if refused != ReasonTooBig {
-		h.refuse(x, refused, detail{cause: cause})
+		d := h.detailOfLimit(refused)
+		d.cause = cause
+		h.refuse(x, refused, d)
 		return
 	}
 	if why, d := p.stated.judge(); why != "" {

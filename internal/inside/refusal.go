@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/httphead"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -26,6 +27,9 @@ const (
 	ReasonContentEncoding Reason = "content-encoding"
 	ReasonAccept          Reason = "accept"
 	ReasonTooBig          Reason = "body-too-big"
+	ReasonBuffered        Reason = "buffered"
+	ReasonBufferedTotal   Reason = "buffered-total"
+	ReasonMemory          Reason = "memory"
 	ReasonNotJSON         Reason = "not-json"
 	ReasonNotMessage      Reason = "not-a-message"
 	ReasonRequestMeta     Reason = "request-meta"
@@ -85,6 +89,12 @@ var refusals = [...]refusal{
 		"Accept must include application/json and text/event-stream for POST, and text/event-stream for GET"},
 	{ReasonTooBig, fasthttp.StatusRequestEntityTooLarge, codeTransport,
 		"the request's body is too big"},
+	{ReasonBuffered, fasthttp.StatusTooManyRequests, codeTransport,
+		"as many bytes are held for this container as may be (" + limit.FlagBuffered + "): try again"},
+	{ReasonBufferedTotal, fasthttp.StatusServiceUnavailable, codeTransport,
+		"as many bytes are held for all containers as may be (" + limit.FlagBufferedTotal + "): try again"},
+	{ReasonMemory, fasthttp.StatusServiceUnavailable, codeTransport,
+		"the gateway is short of memory (GOMEMLIMIT, or its cgroup's limit) and takes nothing new: try again"},
 	{ReasonNotJSON, fasthttp.StatusBadRequest, codeParse,
 		"Parse error"},
 	{ReasonNotMessage, fasthttp.StatusBadRequest, codeInvalidRequest,
@@ -144,7 +154,18 @@ func (h *Handler) refuse(x *exchange, reason Reason, d detail) {
 	if reason == ReasonMethod {
 		x.response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
 	}
+	if r.retryable() {
+		x.response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
+	}
 	x.response.SetBodyRaw(r.body(d))
+}
+
+// retryAfter is when a client may try again that was refused for a limit, in seconds.
+const retryAfter = "1"
+
+// retryable reports whether the same request may be taken a little later.
+func (r *refusal) retryable() bool {
+	return r.status == fasthttp.StatusTooManyRequests || r.reason == ReasonBufferedTotal || r.reason == ReasonMemory
 }
 
 func (r *refusal) body(d detail) []byte {

@@ -36,7 +36,7 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	r.wait()
 	switch {
 	case refused != "":
-		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
+		h.refuse(x, refused, h.refusalDetail(refused, a.message.ID))
 	case err != nil:
 		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
 	default:
@@ -59,11 +59,13 @@ func (r *reply) respond() {
 }
 
 // refusalDetail is what a request that may not be asked is told besides why.
-func refusalDetail(refused Reason, id []byte) detail {
+func (h *Handler) refusalDetail(refused Reason, id []byte) detail {
 	if refused == ReasonUnknownSession {
 		return detail{}
 	}
-	return detail{id: id}
+	d := h.detailOfLimit(refused)
+	d.id = id
+	return d
 }
 
 func invalidParams(err error) string { return "Invalid params: " + err.Error() }
@@ -85,7 +87,11 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	if err != nil {
 		return "", err
 	}
-	c.payload = buffer
+	if c.payload = buffer; buffer != nil {
+		if full := r.handler.charge(r.container.ID(), buffer); full != nil {
+			return reasonOf(full), nil
+		}
+	}
 	if a.era == legacy {
 		c.key = keyOf(a.session, a.message.ID)
 		if refused = r.face.begin(c); refused != "" {

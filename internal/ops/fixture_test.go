@@ -25,7 +25,9 @@ func observed() *Ops {
 		Panics:   []string{"outside"},
 		Mux:      mux.New(mux.Config{}).Stats,
 		Streams:  new(stream.Counters),
-		Logger:   slog.New(slog.DiscardHandler),
+		Limits: []Limit{{Name: "buffered", Most: func() float64 { return 0 }, Used: func() float64 { return 0 },
+			Hits: func() uint64 { return 0 }}},
+		Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

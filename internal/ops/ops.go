@@ -26,6 +26,9 @@ type Config struct {
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
 
+	Limits      []Limit     // each by another name
+	MemoryShort func() bool // called at each scrape; nil: never
+
 	Logger *slog.Logger // nil: slog.Default()
 }
 
@@ -78,6 +81,7 @@ func New(config Config) *Ops {
 	if config.Streams != nil {
 		o.registry.MustRegister(newStreamCollector(config.Streams))
 	}
+	o.registry.MustRegister(newLimitCollector(config.Limits, config.MemoryShort))
 	o.server.init(o)
 	return o
 }

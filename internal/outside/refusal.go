@@ -27,6 +27,7 @@ const (
 	ReasonUnknownChannel Reason = "unknown-channel"
 	ReasonPathOpen       Reason = "path-open"
 	ReasonClaimed        Reason = "claimed"
+	ReasonMemory         Reason = "memory"
 	ReasonShutdown       Reason = "shutdown"
 	ReasonPanic          Reason = "panic"
 	ReasonHeaderTooBig   Reason = "header-too-big"
@@ -65,6 +66,9 @@ var refusals = [...]refusal{
 		last: true, text: "the path of this channel is open already"},
 	{reason: ReasonClaimed, status: http.StatusConflict,
 		last: true, text: "this container has a /requests connection already: close it first, or try again once it has ended"},
+	{reason: ReasonMemory, status: http.StatusServiceUnavailable,
+		last: true, text: "the gateway is short of memory (GOMEMLIMIT, or its cgroup's limit) and begins nothing new: try again",
+		headers: [][2]string{{"Retry-After", "1"}}},
 	{reason: ReasonShutdown, status: http.StatusServiceUnavailable,
 		last: true, text: "the gateway is shutting down: try again"},
 	{reason: ReasonPanic, status: http.StatusInternalServerError,
