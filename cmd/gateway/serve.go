@@ -60,30 +60,25 @@ func (s *serveCmd) config(w *world) gateway.Config {
 		SSEKeepAlive:   s.SSEKeepalive,
 		SSEAfter:       time.Duration(s.SSEAfter),
 		FarSide:        s.FarSide,
-		Limits:         s.limits(),
-		Version:        b.version,
-		Revision:       b.revision,
-		Logger:         w.log,
+		Held:           gateway.Held{PerContainer: int64(s.MaxBuffered), Total: int64(s.MaxBufferedTotal)},
+		SocketStall:    s.SocketStall,
+
+		MaxConnectionsPerSecond: s.MaxConnectionsPerSecond,
+
+		Version:  b.version,
+		Revision: b.revision,
+		Logger:   w.log,
 	}
 }
 
 // Run serves until the world's context ends, then closes gracefully.
 // sayMemory says what was found out about the memory that there is, and made of it.
 func (s *serveCmd) sayMemory(log *slog.Logger, config *gateway.Config, source string) {
-	total := config.Total()
-	log.Info("memory", "limit", config.Memory, "available", config.Available, "from", source, "max-buffered-total", total)
+	total := config.Held.All()
+	log.Info("memory", "limit", config.Held.Memory, "available", config.Held.Available, "from", source, "max-buffered-total", total)
 	if total > 0 && total < 2*int64(config.MaxMessage) {
 		log.Warn("large messages will be refused: what may be held for all containers is less than twice --max-message; give the process more memory, or lower --max-message",
 			"max-buffered-total", total, "max-message", config.MaxMessage)
-	}
-}
-
-func (s *serveCmd) limits() gateway.Limits {
-	return gateway.Limits{
-		MaxBuffered:             int64(s.MaxBuffered),
-		MaxBufferedTotal:        int64(s.MaxBufferedTotal),
-		MaxConnectionsPerSecond: s.MaxConnectionsPerSecond,
-		SocketStall:             s.SocketStall,
 	}
 }
 
@@ -92,7 +87,7 @@ func (s *serveCmd) Run(w *world) error {
 	signal.Ignore(syscall.SIGHUP)
 	allowance := limit.Allow()
 	config := s.config(w)
-	config.Memory, config.Available = allowance.Limit, allowance.Memory
+	config.Held.Memory, config.Held.Available = allowance.Limit, allowance.Memory
 	g, err := gateway.New(config)
 	if err != nil {
 		return err

@@ -56,7 +56,14 @@ type Config struct {
 	// once where there is progress; 0 is at once, mux.Never always JSON and no progress.
 	SSEAfter time.Duration
 
-	Limits
+	// Held bounds what is held in memory.
+	Held Held
+	// MaxConnectionsPerSecond is how many connections one address may make in a second, to Outside and to Inside each; 0 is any
+	// number.
+	MaxConnectionsPerSecond int
+	// SocketStall is how long a server may take nothing of a /requests socket, or of a list of containers, while something is
+	// queued for it (protocol R11).
+	SocketStall time.Duration
 
 	// FarSide is the MCP revision of what is behind the provider's server, which decides what it is told of the stateless
 	// one: one of inside.FarSides, or "" for any revision with sessions.
@@ -82,7 +89,10 @@ func Default() Config {
 		StreamStall:   30 * time.Second,
 		SSEKeepAlive:  15 * time.Second,
 		SSEAfter:      5 * time.Second,
-		Limits:        defaultLimits(),
+
+		Held:                    Held{PerContainer: defaultHeld},
+		MaxConnectionsPerSecond: defaultConnectionRate,
+		SocketStall:             defaultSocketStall,
 	}
 }
 
@@ -115,7 +125,7 @@ func (c *Config) Validate() error {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),
 			Problem: fmt.Sprintf("is out of range: %d bytes (1KiB) to %d bytes (1GiB)", minMessage, maxMessage)}
 	}
-	if err := c.Limits.validate(c.MaxMessage); err != nil {
+	if err := c.validateHeld(); err != nil {
 		return err
 	}
 	if c.ContainerIdle != 0 && c.ContainerIdle < minInterval {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/diverge-network/gateway/internal/inside"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/ops"
 	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -31,7 +32,7 @@ type room struct {
 type Gateway struct {
 	config     Config
 	sessionKey []byte
-	keepers    keepers
+	holding    holding
 	log        *slog.Logger
 
 	// Set by Start.
@@ -62,7 +63,7 @@ func New(config Config) (*Gateway, error) {
 	if g.log == nil {
 		g.log = slog.Default()
 	}
-	g.keepers = newKeepers(config.Limits, g.log)
+	g.holding = newHolding(&g.config, g.log)
 	listeners := config.listeners()
 	g.outside.listener, g.inside.listener, g.watch.listener = listeners[0], listeners[1], listeners[2]
 	return g, nil
@@ -82,8 +83,8 @@ func (g *Gateway) Start() error {
 	for _, r := range g.rooms() {
 		g.serving.Go(func() { g.serve(r) })
 	}
-	if g.keepers.memory != nil {
-		g.serving.Go(func() { g.keepers.memory.Watch(g.ending) })
+	if g.holding.memory != nil {
+		g.serving.Go(func() { g.holding.memory.Watch(g.ending) })
 	}
 	if g.config.ContainerIdle > 0 {
 		g.serving.Go(g.sweep)
@@ -103,7 +104,7 @@ func (g *Gateway) open() error {
 		return err
 	}
 	for name, r := range map[string]*room{outside.Listener: &g.outside, inside.Listener: &g.inside} {
-		r.bound = g.keepers.admitting(r.bound, func() { g.ops.Refused(name, reasonConnectionRate) })
+		r.bound = g.holding.admitting(r.bound, false, func() { g.ops.Refused(name, limit.ConnectionsPerSecond) })
 	}
 	return nil
 }

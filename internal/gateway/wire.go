@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/diverge-network/gateway/internal/inside"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/ops"
 	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -32,14 +33,15 @@ func (g *Gateway) wire() error {
 	g.ops = ops.New(ops.Config{
 		Version:     g.config.Version,
 		Revision:    g.config.Revision,
-		Refusals:    map[string][]string{outside.Listener: append(outside.Reasons(), reasonConnectionRate), inside.Listener: append(inside.Reasons(), reasonConnectionRate)},
+		Refusals:    map[string][]string{outside.Listener: append(outside.Reasons(), limit.ConnectionsPerSecond), inside.Listener: append(inside.Reasons(), limit.ConnectionsPerSecond)},
 		Paths:       paths(),
 		Unheard:     []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
 		Panics:      panics,
 		Mux:         func() mux.Stats { return g.mux.Stats() },
 		Streams:     streams,
-		Limits:      g.keepers.watched(),
-		MemoryShort: g.keepers.memory.Pressed,
+		Limits:      g.holding.shown(),
+		Used:        g.holding.used,
+		MemoryShort: g.holding.memory.Short,
 		Logger:      g.log,
 	})
 	faces, err := inside.NewFaces(inside.FacesConfig{
@@ -69,8 +71,8 @@ func (g *Gateway) wire() error {
 		KeepAlive:   g.config.SSEKeepAlive,
 		SSEAfter:    g.config.SSEAfter,
 		FarSide:     g.config.FarSide,
-		Budget:      g.keepers.budget,
-		Memory:      g.keepers.memory,
+		Budget:      g.holding.budget,
+		Memory:      g.holding.memory,
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),
@@ -86,10 +88,9 @@ func (g *Gateway) wire() error {
 		MaxMessage:  g.config.MaxMessage,
 		Ping:        g.config.Ping,
 		Stall:       g.config.SocketStall,
-		Stalled:     g.keepers.stalled,
-		Budget:      g.keepers.budget,
-		Memory:      g.keepers.memory,
-		MaxQueued:   g.keepers.maxQueued(),
+		Budget:      g.holding.budget,
+		Memory:      g.holding.memory,
+		MaxQueued:   g.holding.maxQueued(),
 		AllowOrigin: g.config.AllowOrigin,
 		Loopback:    onLoopback(g.outside.bound),
 		Observer:    g.ops,

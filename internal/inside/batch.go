@@ -64,7 +64,9 @@ func (r *reply) request(s session, m codec.Message, slot int) {
 	}
 	switch {
 	case refused != "":
-		r.refuse(slot, refused, r.handler.refusalDetail(refused, m.ID))
+		r.refuse(slot, refused, refusalDetail(refused, m.ID))
+	case fullOf(err) != nil:
+		r.refuse(slot, Reason(fullOf(err).Name), fullDetail(fullOf(err), m.ID))
 	case err != nil:
 		r.put(slot, failure(m.ID, codeInvalidParams, invalidParams(err)))
 	}

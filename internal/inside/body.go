@@ -36,7 +36,8 @@ func (x *exchange) readBody(most int) (refused Reason, cause string) {
 		return ReasonTooBig, ""
 	case err != nil:
 		if full := fullOf(err); full != nil {
-			return reasonOf(full), ""
+			x.full = full
+			return Reason(full.Name), ""
 		}
 		x.spoilt = true
 		return c.broken(err.Error())

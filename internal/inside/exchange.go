@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -19,6 +20,7 @@ type exchange struct {
 	parsed bool          // request has its head
 	read   bool          // and nothing of its body is still to come
 	body   *codec.Buffer // that was read, or nil
+	full   *limit.Full   // why it was not read to its end, or nil
 	out    *codec.Buffer // what the response's body is a view of, or nil
 
 	events  *eventBody // the response, where its head was sent already
@@ -42,7 +44,7 @@ func (x *exchange) release() {
 	if x.body != nil {
 		x.body.Release()
 	}
-	x.client, x.body, x.listens, x.events, x.left = nil, nil, nil, nil, nil
+	x.client, x.body, x.listens, x.events, x.left, x.full = nil, nil, nil, nil, nil, nil
 	x.posting = posting{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)

@@ -10,7 +10,7 @@ import (
 // faultData is what a client may read from the error of a call that got no
 // answer.
 type faultData struct {
-	Reason string `json:"reason"`          // the mux.Outcome's name, the Reason of a limit, or reasonInputRequired
+	Reason string `json:"reason"`          // the mux.Outcome's name, the name of a limit, or reasonInputRequired
 	Cause  string `json:"cause,omitempty"` // unreadable: what is wrong with the answer
 	Limit  int    `json:"limit,omitempty"` // too big, or no room: the limit in bytes
 }

@@ -16,30 +16,30 @@ type Reason string
 
 // The reasons, roughly in the order in which a request is judged.
 const (
-	ReasonMalformed       Reason = "malformed"
-	ReasonTimeout         Reason = "timeout"
-	ReasonHeaderTooBig    Reason = "header-too-big"
-	ReasonUnknownPath     Reason = "unknown-path"
-	ReasonBadContainer    Reason = "bad-container"
-	ReasonOrigin          Reason = "origin"
-	ReasonMethod          Reason = "method"
-	ReasonContentType     Reason = "content-type"
-	ReasonContentEncoding Reason = "content-encoding"
-	ReasonAccept          Reason = "accept"
-	ReasonTooBig          Reason = "body-too-big"
-	ReasonBuffered        Reason = "buffered"
-	ReasonBufferedTotal   Reason = "buffered-total"
-	ReasonMemory          Reason = "memory"
-	ReasonNotJSON         Reason = "not-json"
-	ReasonNotMessage      Reason = "not-a-message"
-	ReasonRequestMeta     Reason = "request-meta"
-	ReasonHeaderMismatch  Reason = "header-mismatch"
-	ReasonRevision        Reason = "protocol-version"
-	ReasonNoSession       Reason = "no-session"
-	ReasonUnknownSession  Reason = "unknown-session"
-	ReasonDuplicateID     Reason = "duplicate-id"
-	ReasonShutdown        Reason = "shutdown"
-	ReasonPanic           Reason = "panic"
+	ReasonMalformed        Reason = "malformed"
+	ReasonTimeout          Reason = "timeout"
+	ReasonHeaderTooBig     Reason = "header-too-big"
+	ReasonUnknownPath      Reason = "unknown-path"
+	ReasonBadContainer     Reason = "bad-container"
+	ReasonOrigin           Reason = "origin"
+	ReasonMethod           Reason = "method"
+	ReasonContentType      Reason = "content-type"
+	ReasonContentEncoding  Reason = "content-encoding"
+	ReasonAccept           Reason = "accept"
+	ReasonTooBig           Reason = "body-too-big"
+	ReasonMaxBuffered      Reason = limit.Buffered
+	ReasonMaxBufferedTotal Reason = limit.BufferedTotal
+	ReasonMemory           Reason = "memory-pressure"
+	ReasonNotJSON          Reason = "not-json"
+	ReasonNotMessage       Reason = "not-a-message"
+	ReasonRequestMeta      Reason = "request-meta"
+	ReasonHeaderMismatch   Reason = "header-mismatch"
+	ReasonRevision         Reason = "protocol-version"
+	ReasonNoSession        Reason = "no-session"
+	ReasonUnknownSession   Reason = "unknown-session"
+	ReasonDuplicateID      Reason = "duplicate-id"
+	ReasonShutdown         Reason = "shutdown"
+	ReasonPanic            Reason = "panic"
 )
 
 // JSON-RPC error codes.
@@ -89,12 +89,12 @@ var refusals = [...]refusal{
 		"Accept must include application/json and text/event-stream for POST, and text/event-stream for GET"},
 	{ReasonTooBig, fasthttp.StatusRequestEntityTooLarge, codeTransport,
 		"the request's body is too big"},
-	{ReasonBuffered, fasthttp.StatusTooManyRequests, codeTransport,
-		"as many bytes are held for this container as may be (" + limit.FlagBuffered + "): try again"},
-	{ReasonBufferedTotal, fasthttp.StatusServiceUnavailable, codeTransport,
-		"as many bytes are held for all containers as may be (" + limit.FlagBufferedTotal + "): try again"},
-	{ReasonMemory, fasthttp.StatusServiceUnavailable, codeTransport,
-		"the gateway is short of memory (GOMEMLIMIT, or its cgroup's limit) and takes nothing new: try again"},
+	{ReasonMaxBuffered, fasthttp.StatusTooManyRequests, codeInternal,
+		"the requests and answers of this container take up too much room: try again when some are done"},
+	{ReasonMaxBufferedTotal, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the requests and answers of all containers take up too much room: try again"},
+	{ReasonMemory, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the gateway is short of memory, and begins nothing new: try again"},
 	{ReasonNotJSON, fasthttp.StatusBadRequest, codeParse,
 		"Parse error"},
 	{ReasonNotMessage, fasthttp.StatusBadRequest, codeInvalidRequest,
@@ -154,18 +154,18 @@ func (h *Handler) refuse(x *exchange, reason Reason, d detail) {
 	if reason == ReasonMethod {
 		x.response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
 	}
-	if r.retryable() {
+	if r.passing() {
 		x.response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
 	}
 	x.response.SetBodyRaw(r.body(d))
 }
 
-// retryAfter is when a client may try again that was refused for a limit, in seconds.
+// retryAfter is after how many seconds a client may try again what was refused for
+// something that passes.
 const retryAfter = "1"
 
-// retryable reports whether the same request may be taken a little later.
-func (r *refusal) retryable() bool {
-	return r.status == fasthttp.StatusTooManyRequests || r.reason == ReasonBufferedTotal || r.reason == ReasonMemory
+func (r *refusal) passing() bool {
+	return r.status == fasthttp.StatusTooManyRequests || r.status == fasthttp.StatusServiceUnavailable
 }
 
 func (r *refusal) body(d detail) []byte {

@@ -36,7 +36,9 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	r.wait()
 	switch {
 	case refused != "":
-		h.refuse(x, refused, h.refusalDetail(refused, a.message.ID))
+		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
+	case fullOf(err) != nil:
+		h.refuseFull(x, fullOf(err), a.message.ID)
 	case err != nil:
 		h.reply(x, failure(a.message.ID, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)
 	default:
@@ -59,13 +61,11 @@ func (r *reply) respond() {
 }
 
 // refusalDetail is what a request that may not be asked is told besides why.
-func (h *Handler) refusalDetail(refused Reason, id []byte) detail {
+func refusalDetail(refused Reason, id []byte) detail {
 	if refused == ReasonUnknownSession {
 		return detail{}
 	}
-	d := h.detailOfLimit(refused)
-	d.id = id
-	return d
+	return detail{id: id}
 }
 
 func invalidParams(err error) string { return "Invalid params: " + err.Error() }
@@ -89,7 +89,7 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	}
 	if c.payload = buffer; buffer != nil {
 		if full := r.handler.charge(r.container.ID(), buffer); full != nil {
-			return reasonOf(full), nil
+			return "", full
 		}
 	}
 	if a.era == legacy {

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"hash/maphash"
-	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,26 +14,25 @@ import (
 // have every small exchange write to a cache line that all share.
 const Small = 8 << 10
 
-// The flags of a Budget's limits.
+// The names of a Budget's limits: their flags' without the dashes.
 const (
-	FlagBuffered      = "--max-buffered"
-	FlagBufferedTotal = "--max-buffered-total"
+	Buffered      = "max-buffered"
+	BufferedTotal = "max-buffered-total"
 )
 
 // Full is why bytes may not be held: which limit would be exceeded.
 type Full struct {
-	Flag  string
-	Limit int64 // in bytes
-	Total bool  // it is the limit on what is held for all containers together
+	Name string // Buffered, or BufferedTotal
+	Most int64  // in bytes
 }
 
 // Error says so in a sentence.
 func (f *Full) Error() string {
 	whose := "this container"
-	if f.Total {
+	if f.Name == BufferedTotal {
 		whose = "all containers"
 	}
-	return "no room: " + strconv.FormatInt(f.Limit, 10) + " bytes may be held for " + whose + " (" + f.Flag + ")"
+	return "no room: " + strconv.FormatInt(f.Most, 10) + " bytes may be held for " + whose + " (--" + f.Name + ")"
 }
 
 // shards is how many locks the containers share.
@@ -46,7 +44,6 @@ const shards = 64
 // from many goroutines, and under any lock.
 type Budget struct {
 	container, all Full // the errors, with the limits; a limit of 0 is none
-	alarms         [2]*Alarm
 	seed           maphash.Seed
 
 	_    [64]byte
@@ -72,16 +69,12 @@ type account struct {
 }
 
 // NewBudget returns a Budget of so many bytes for each container and for all of
-// them together; 0 is any number. It logs when one begins to be hit.
-func NewBudget(perContainer, total int64, log *slog.Logger) *Budget {
+// them together; 0 is any number.
+func NewBudget(perContainer, total int64) *Budget {
 	b := &Budget{
-		container: Full{Flag: FlagBuffered, Limit: perContainer},
-		all:       Full{Flag: FlagBufferedTotal, Limit: total, Total: true},
+		container: Full{Name: Buffered, Most: perContainer},
+		all:       Full{Name: BufferedTotal, Most: total},
 		seed:      maphash.MakeSeed(),
-	}
-	for i, full := range []*Full{&b.container, &b.all} {
-		b.alarms[i] = NewAlarm(log, "messages are refused: they would hold more memory than they may; answers that clients do not take, or requests that no server takes, pile up",
-			"limit", full.Flag, "bytes", full.Limit)
 	}
 	for i := range b.shards {
 		b.shards[i].accounts = make(map[string]*account)
@@ -116,24 +109,11 @@ func (b *Budget) Force(container string, buffer *codec.Buffer) {
 }
 
 func (b *Budget) take(container string, n int64, force bool) (*account, *Full) {
-	a, full := b.enter(container, n, force)
-	if full == nil {
-		return a, nil
-	}
-	alarm := b.alarms[0]
-	if full.Total {
-		alarm = b.alarms[1]
-	}
-	alarm.Hit()
-	return nil, full
-}
-
-func (b *Budget) enter(container string, n int64, force bool) (*account, *Full) {
 	s := &b.shards[maphash.String(b.seed, container)%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.accounts[container]
-	if most := b.container.Limit; most > 0 && !force && n+usedOf(a) > most {
+	if most := b.container.Most; most > 0 && !force && n+usedOf(a) > most {
 		return nil, &b.container
 	}
 	if !b.takeOfAll(n, force) {
@@ -156,7 +136,7 @@ func usedOf(a *account) int64 {
 func (b *Budget) takeOfAll(n int64, force bool) bool {
 	for {
 		used := b.used.Load()
-		if most := b.all.Limit; most > 0 && !force && used+n > most {
+		if most := b.all.Most; most > 0 && !force && used+n > most {
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
@@ -208,7 +188,3 @@ func (s *shard) fullest() (most int64) {
 	}
 	return most
 }
-
-// Container and Total are the limits, and how often each was hit.
-func (b *Budget) Container() (limit int64, hits uint64) { return b.container.Limit, b.alarms[0].Hits() }
-func (b *Budget) Total() (limit int64, hits uint64)     { return b.all.Limit, b.alarms[1].Hits() }

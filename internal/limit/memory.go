@@ -34,7 +34,6 @@ const (
 type Memory struct {
 	limit int64
 	log   *slog.Logger
-	alarm Alarm
 
 	// Replaced by tests.
 	inUse   func() int64
@@ -110,18 +109,8 @@ func (m *Memory) look(now time.Time) {
 
 func (m *Memory) reaches(used, percent int64) bool { return used >= m.limit/100*percent }
 
-// Short reports whether new work is to be refused now. What is said yes to is
-// counted as refused.
-func (m *Memory) Short() bool {
-	if m == nil || !m.pressed.Load() {
-		return false
-	}
-	m.alarm.Hit()
-	return true
-}
+// Short reports whether new work is to be refused now.
+func (m *Memory) Short() bool { return m != nil && m.pressed.Load() }
 
-// Pressed is Short without counting anything.
-func (m *Memory) Pressed() bool { return m != nil && m.pressed.Load() }
-
-// Limit is the limit in bytes, and how much was refused for it.
-func (m *Memory) Limit() (limit int64, refused uint64) { return m.limit, m.alarm.Hits() }
+// Limit is the limit in bytes.
+func (m *Memory) Limit() int64 { return m.limit }

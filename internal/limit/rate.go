@@ -10,17 +10,16 @@ import (
 // forget another, which may then begin anew.
 const maxAddresses = 1 << 16
 
-// FlagRate is the flag of a Rate's limit.
-const FlagRate = "--max-connections-per-second"
+// ConnectionsPerSecond is the name of a Rate's limit: its flag's without the dashes.
+const ConnectionsPerSecond = "max-connections-per-second"
 
 // Rate bounds how many connections an address may make in a second: each has a
 // bucket of as many tokens as it may make in one, which fills as fast. An IPv6
 // address is taken for its network of 64 bits, of which a host has all. Its methods
 // may be called from many goroutines.
 type Rate struct {
-	step  int64 // nanoseconds between two connections
-	most  int
-	alarm *Alarm
+	step int64 // nanoseconds between two connections
+	most int   // addresses
 
 	mu    sync.Mutex         // guards what follows; a leaf
 	full  map[[16]byte]int64 // when the bucket of an address is full again, in nanoseconds of now; absent: it is
@@ -28,8 +27,8 @@ type Rate struct {
 }
 
 // NewRate returns a Rate of so many connections a second, at least 1.
-func NewRate(perSecond int, alarm *Alarm) *Rate {
-	return &Rate{step: int64(time.Second) / int64(perSecond), most: maxAddresses, alarm: alarm, full: make(map[[16]byte]int64)}
+func NewRate(perSecond int) *Rate {
+	return &Rate{step: int64(time.Second) / int64(perSecond), most: maxAddresses, full: make(map[[16]byte]int64)}
 }
 
 // Admit reports whether the address may make a connection now, and counts it.
@@ -39,11 +38,7 @@ func (r *Rate) Admit(from netip.Addr, now time.Time) bool {
 	if !from.IsValid() || from.IsLoopback() {
 		return true
 	}
-	if r.admit(network(from), now.UnixNano()) {
-		return true
-	}
-	r.alarm.hit(now)
-	return false
+	return r.admit(network(from), now.UnixNano())
 }
 
 // network is the key of an address.

@@ -25,9 +25,8 @@ func observed() *Ops {
 		Panics:   []string{"outside"},
 		Mux:      mux.New(mux.Config{}).Stats,
 		Streams:  new(stream.Counters),
-		Limits: []Limit{{Name: "buffered", Most: func() float64 { return 0 }, Used: func() float64 { return 0 },
-			Hits: func() uint64 { return 0 }}},
-		Logger: slog.New(slog.DiscardHandler),
+		Limits:   []Limit{{"max-buffered", 256 << 20}, {"memory", 0}},
+		Logger:   slog.New(slog.DiscardHandler),
 	})
 }
 

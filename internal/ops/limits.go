@@ -1,54 +1,70 @@
 package ops
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"sync/atomic"
+	"time"
 
-// Limit is one that the gateway keeps to, as it is to be watched. Its functions are
-// called at each scrape.
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Limit is one of the limits, by the name that its flag has without the dashes. What it refuses has it for a reason.
 type Limit struct {
-	Name string         // a word
-	Most func() float64 // what is allowed
-	Used func() float64 // how much of that is in use; nil where nothing is
-	Hits func() uint64  // how often something was refused, or ended, for it
+	Name string
+	Most int64
 }
 
-// limitCollector reads the limits at each scrape.
+// limitCollector shows the limits, and at each scrape how far they are used up.
 type limitCollector struct {
 	limits []Limit
-	short  func() bool
-
-	most, used, hits, memory *prometheus.Desc
+	used   func() map[string]int64
 }
 
-func newLimitCollector(limits []Limit, short func() bool) *limitCollector {
-	label := []string{"limit"}
-	return &limitCollector{
-		limits: limits,
-		short:  short,
-		most:   prometheus.NewDesc("gateway_limit", "What is allowed, by limit; 0 is anything.", label, nil),
-		used:   prometheus.NewDesc("gateway_limit_used", "How much of a limit is in use now.", label, nil),
-		hits:   prometheus.NewDesc("gateway_limit_hits_total", "What was refused, or ended, because a limit was reached.", label, nil),
-		memory: prometheus.NewDesc("gateway_memory_short", "1 while nothing new is begun for want of memory.", nil, nil),
-	}
-}
+var (
+	limitDesc = prometheus.NewDesc("gateway_limit",
+		"The limits as they are set, by the name of their flag.",
+		[]string{"limit"}, nil)
+	limitUsedDesc = prometheus.NewDesc("gateway_limit_used",
+		"How much of each limit is used now; of a limit per container, by the container that uses most.",
+		[]string{"limit"}, nil)
+)
 
+// Describe implements prometheus.Collector.
 func (c *limitCollector) Describe(out chan<- *prometheus.Desc) {
-	out <- c.most
-	out <- c.used
-	out <- c.hits
-	out <- c.memory
+	out <- limitDesc
+	out <- limitUsedDesc
 }
 
+// Collect implements prometheus.Collector.
 func (c *limitCollector) Collect(out chan<- prometheus.Metric) {
+	var used map[string]int64
+	if c.used != nil {
+		used = c.used()
+	}
 	for _, l := range c.limits {
-		out <- prometheus.MustNewConstMetric(c.most, prometheus.GaugeValue, l.Most(), l.Name)
-		if l.Used != nil {
-			out <- prometheus.MustNewConstMetric(c.used, prometheus.GaugeValue, l.Used(), l.Name)
-		}
-		out <- prometheus.MustNewConstMetric(c.hits, prometheus.CounterValue, float64(l.Hits()), l.Name)
+		labelled(out, limitDesc, prometheus.GaugeValue, l.Most, l.Name)
+		labelled(out, limitUsedDesc, prometheus.GaugeValue, used[l.Name], l.Name)
 	}
-	short := 0.0
-	if c.short != nil && c.short() {
-		short = 1
+}
+
+// quiet is after how long without a refusal a limit that refuses again is news.
+const quiet = time.Minute
+
+// alarm tells when a limit begins to refuse.
+type alarm struct {
+	limit Limit
+	last  atomic.Int64 // refusal, in Unix nanoseconds; 0: none yet
+}
+
+func newAlarms(limits []Limit) map[string]*alarm {
+	alarms := make(map[string]*alarm, len(limits))
+	for _, l := range limits {
+		alarms[l.Name] = &alarm{limit: l}
 	}
-	out <- prometheus.MustNewConstMetric(c.memory, prometheus.GaugeValue, short)
+	return alarms
+}
+
+// begins takes note of a refusal, and reports whether it is the first after a quiet time.
+func (a *alarm) begins(now time.Time) bool {
+	last := a.last.Swap(now.UnixNano())
+	return last == 0 || now.Sub(time.Unix(0, last)) >= quiet
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"log/slog"
 	"maps"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -26,8 +27,11 @@ type Config struct {
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
 
-	Limits      []Limit     // each by another name
-	MemoryShort func() bool // called at each scrape; nil: never
+	// Limits are all there are. Used, called at each scrape, is how far each is used up, by its name; nil: not at all.
+	Limits []Limit
+	Used   func() map[string]int64
+	// MemoryShort, called at each scrape, says whether new work is refused for want of memory; nil: never.
+	MemoryShort func() bool
 
 	Logger *slog.Logger // nil: slog.Default()
 }
@@ -39,6 +43,7 @@ type Ops struct {
 
 	exchanges exchangeMetrics
 	refusals  pairs
+	alarms    map[string]*alarm // by the name of a limit; never written after New
 	sockets   socketMetrics
 	panics    singles
 	unheard   singles
@@ -65,6 +70,8 @@ func New(config Config) *Ops {
 		Name: "gateway_refusals_total",
 		Help: "Requests refused before they reached a container, by listener and reason.",
 	}, "listener", "reason", withOwn(config.Refusals))
+	o.alarms = newAlarms(config.Limits)
+	o.registry.MustRegister(&limitCollector{config.Limits, config.Used})
 	o.sockets.register(o.registry, config.Paths)
 	o.panics = newSingles(o.registry, prometheus.CounterOpts{
 		Name: "gateway_panics_total",
@@ -81,13 +88,19 @@ func New(config Config) *Ops {
 	if config.Streams != nil {
 		o.registry.MustRegister(newStreamCollector(config.Streams))
 	}
-	o.registry.MustRegister(newLimitCollector(config.Limits, config.MemoryShort))
+	o.registry.MustRegister(memoryShort(config.MemoryShort))
 	o.server.init(o)
 	return o
 }
 
-// Refused counts a request that a listener refused before it reached a container.
-func (o *Ops) Refused(listener, reason string) { o.refusals.inc(listener, reason) }
+// Refused counts a request that a listener refused before it reached a container. Where the reason is a limit that has not
+// refused anything for a while, the log warns of it.
+func (o *Ops) Refused(listener, reason string) {
+	o.refusals.inc(listener, reason)
+	if a := o.alarms[reason]; a != nil && a.begins(time.Now()) {
+		o.log.Warn("a limit is reached, and what is beyond it is refused", "limit", "--"+a.limit.Name, "value", a.limit.Most, "listener", listener)
+	}
+}
 
 // Unheard counts a notification that reached no client.
 func (o *Ops) Unheard(reason string) { o.unheard.inc(reason) }

@@ -64,7 +64,7 @@ func appendChange(dst []byte, change, id string) []byte {
 // not count.
 func (a *arrival) openFollower() {
 	h := a.handler
-	if h.limits.memory.Short() {
+	if h.memory.Short() {
 		a.refuse(ReasonMemory, nil)
 		return
 	}
@@ -174,7 +174,7 @@ func (f *follower) ended() {
 // the connection end.
 func (f *follower) closed(_ *stream.Stream, why stream.CloseReason) {
 	if why == stream.CloseStalled {
-		f.handler.limits.stalled.Hit()
+		f.handler.stalled()
 	}
 	if why != stream.CloseLeft && f.handler.log.Enabled(context.Background(), slog.LevelDebug) {
 		f.handler.log.Debug("a list of containers was closed", "listener", Listener, "reason", why.String())

@@ -60,8 +60,6 @@ type Config struct {
 	// a list of containers, while something is queued for it: then that is closed
 	// (protocol R11). 0 or less: no such limit on sockets, and 30 s on lists.
 	Stall time.Duration
-	// Stalled counts what was closed for that. May be nil.
-	Stalled *limit.Alarm
 	// Budget bounds what is held for answers that arrive, and counts what is queued
 	// on /requests; Memory says when nothing new is begun. Both may be nil.
 	Budget *limit.Budget
@@ -90,10 +88,14 @@ type Handler struct {
 	sockets  wsock.Config
 	origins  origin.Policy
 	loopback bool
-	limits   limits
+	budget   *limit.Budget
+	memory   *limit.Memory
 	unread   int // most changes that may wait on one list of containers
-	roster   roster
-	crew     crew
+
+	maxQueued int // most bytes that may wait on one /requests socket; 0: any number
+
+	roster roster
+	crew   crew
 
 	mu        sync.Mutex // guards listeners, and closing of stopping
 	listeners map[net.Listener]struct{}
@@ -110,7 +112,9 @@ func New(config Config) *Handler {
 		origins:   origin.New(config.AllowOrigin, config.Loopback),
 		loopback:  config.Loopback,
 		timeout:   handshakeTimeout,
-		limits:    newLimits(&config),
+		budget:    config.Budget,
+		memory:    config.Memory,
+		maxQueued: config.MaxQueued,
 		crew:      crew{next: make(chan *arrival)},
 		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/httphead"
+	"github.com/diverge-network/gateway/internal/limit"
 )
 
 // Reason says in one word why a request was refused. It is the value of the
@@ -27,12 +28,17 @@ const (
 	ReasonUnknownChannel Reason = "unknown-channel"
 	ReasonPathOpen       Reason = "path-open"
 	ReasonClaimed        Reason = "claimed"
-	ReasonMemory         Reason = "memory"
+	ReasonMemory         Reason = "memory-pressure"
 	ReasonShutdown       Reason = "shutdown"
 	ReasonPanic          Reason = "panic"
 	ReasonHeaderTooBig   Reason = "header-too-big"
 	ReasonTimeout        Reason = "timeout"
 	ReasonMalformed      Reason = "malformed"
+
+	// What is ended, or not held, for a limit was no request.
+	ReasonStall            Reason = "socket-stall"
+	ReasonMaxBuffered      Reason = limit.Buffered
+	ReasonMaxBufferedTotal Reason = limit.BufferedTotal
 )
 
 // refusal is the HTTP response that belongs to a reason.
@@ -83,11 +89,11 @@ var refusals = [...]refusal{
 
 // Reasons returns every reason there is, so that each can be counted from zero.
 func Reasons() []string {
-	all := make([]string, len(refusals))
+	all := make([]string, len(refusals), len(refusals)+3)
 	for i := range refusals {
 		all[i] = string(refusals[i].reason)
 	}
-	return all
+	return append(all, string(ReasonStall), string(ReasonMaxBuffered), string(ReasonMaxBufferedTotal))
 }
 
 func refusalFor(r Reason) *refusal {

@@ -39,7 +39,7 @@ type requests struct {
 // openRequests makes the connection the container's one, or refuses it.
 func (a *arrival) openRequests(t target, key []byte) {
 	h := a.handler
-	if h.mux.Lookup(t.borrowedID()) == nil && h.limits.memory.Short() {
+	if h.mux.Lookup(t.borrowedID()) == nil && h.memory.Short() {
 		a.refuse(ReasonMemory, nil)
 		return
 	}
@@ -110,7 +110,7 @@ func (s *requests) Message(b *codec.Buffer) *wsock.Violation {
 // Ended implements wsock.Handler.
 func (s *requests) Ended(e wsock.Ending) {
 	if e.Stalled || s.overfull.Load() {
-		s.handler.limits.stalled.Hit()
+		s.handler.stalled()
 	}
 	defer s.handler.ended(&s.member, RequestsLabel, s.claim.Container().ID(), e)
 	s.claim.Detach()

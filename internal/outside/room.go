@@ -6,30 +6,15 @@ import (
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
-// limits are the gateway's, as far as this listener keeps to them.
-type limits struct {
-	budget  *limit.Budget
-	memory  *limit.Memory
-	stalled *limit.Alarm
-	queued  int // most bytes on one /requests socket; 0: any number
-}
-
-func newLimits(config *Config) limits {
-	l := limits{budget: config.Budget, memory: config.Memory, stalled: config.Stalled, queued: config.MaxQueued}
-	if l.stalled == nil {
-		l.stalled = new(limit.Alarm)
-	}
-	return l
-}
-
 // noRoom ends a path whose message may not be held: as for one that is too big
 // (protocol W9), the server is told that it is of no use to send it again.
 var noRoom = &wsock.Violation{Code: 1009, Reason: "the message is refused: --max-buffered or --max-buffered-total is reached"}
 
 // Room implements wsock.RoomHandler: an answer counts from its first bytes on.
 func (s *answer) Room(b *codec.Buffer) *wsock.Violation {
-	if full := s.handler.limits.budget.Charge(s.path.Container().ID(), b); full != nil {
+	if full := s.handler.budget.Charge(s.path.Container().ID(), b); full != nil {
 		s.full = full
+		s.handler.observer.Refused(Listener, full.Name)
 		return noRoom
 	}
 	return nil
@@ -51,7 +36,7 @@ const maxUncounted = 64 << 10
 // already, so it is not refused; but what comes next may be, for it.
 func (s *requests) Charge(b *codec.Buffer) {
 	if cap(b.B) > maxUncounted {
-		s.handler.limits.budget.Force(s.claim.Container().ID(), b)
+		s.handler.budget.Force(s.claim.Container().ID(), b)
 	}
 }
 
@@ -59,8 +44,11 @@ func (s *requests) Charge(b *codec.Buffer) {
 // container can be: those of clients that have left pile up on a server that does
 // not read.
 func (s *requests) queued(bytes int) {
-	if most := s.handler.limits.queued; most > 0 && bytes > most {
+	if most := s.handler.maxQueued; most > 0 && bytes > most {
 		s.overfull.Store(true)
 		s.conn.Cut()
 	}
 }
+
+// stalled counts a connection that was ended because its peer took nothing.
+func (h *Handler) stalled() { h.observer.Refused(Listener, string(ReasonStall)) }
