@@ -36,7 +36,9 @@ func (x *exchange) readBody(most int) (refused Reason, cause string) {
 		return ReasonTooBig, ""
 	case err != nil:
 		if full := fullOf(err); full != nil {
-			x.full = full
+			// Now: the connection may go on for a while, to be read to its end.
+			x.body.Release()
+			x.full, x.body = full, nil
 			return Reason(full.Name), ""
 		}
 		x.spoilt = true
