@@ -83,10 +83,10 @@ func TestSharedSafely(t *testing.T) {
 	every := filepath.Join(folder, "every")
 	tokenIn(t, every, keys, "*", "outside")
 
-	gateway, outside, inside, stderr := programWith(t, "--outside", "0.0.0.0:0", "--inside", "0.0.0.0:0", "--auth-keys", keys,
+	gateway, addresses, stderr := programWith(t, nil, "--outside", "0.0.0.0:0", "--inside", "0.0.0.0:0", "--auth-keys", keys,
 		"--tls-cert", cert, "--tls-key", key, "--client-ca", clients.File())
-	_, outsidePort, _ := net.SplitHostPort(outside)
-	_, insidePort, _ := net.SplitHostPort(inside)
+	_, outsidePort, _ := net.SplitHostPort(addresses[1])
+	_, insidePort, _ := net.SplitHostPort(addresses[2])
 	server, err := startDemoServer(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -131,19 +131,19 @@ func TestLogsAreJSONWhereNoTerminalIs(t *testing.T) {
 // program starts this program as a process of its own, which serves on free ports, and waits until it does.
 func program(t *testing.T) (process *exec.Cmd, outside string, stderr *output) {
 	t.Helper()
-	process, outside, _, stderr = programWith(t)
-	return process, outside, stderr
+	process, addresses, stderr := programWith(t, nil)
+	return process, addresses[1], stderr
 }
 
-// programWith is program with further flags.
-func programWith(t *testing.T, flags ...string) (process *exec.Cmd, outside, inside string, stderr *output) {
+// programWith is program with flags and variables; the addresses are those of outside, inside and ops, from 1 on.
+func programWith(t *testing.T, variables []string, flags ...string) (process *exec.Cmd, addresses []string, stderr *output) {
 	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	process = exec.CommandContext(t.Context(), executable, append([]string{"--outside", "127.0.0.1:0", "--inside", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, flags...)...)
-	process.Env = append(os.Environ(), asProgram+"=1")
+	process.Env = append(append(os.Environ(), asProgram+"=1"), variables...)
 	stderr = newOutput()
 	process.Stderr = stderr
 	stdout, err := process.StdoutPipe()
@@ -161,7 +161,7 @@ func programWith(t *testing.T, flags ...string) (process *exec.Cmd, outside, ins
 	if found == nil {
 		t.Fatalf("no summary in %q", line)
 	}
-	return process, found[1], found[2], stderr
+	return process, found, stderr
 }
 
 func TestASignalStopsTheProgramCleanly(t *testing.T) {

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/diverge-network/gateway/internal/gateway"
+	"github.com/diverge-network/gateway/internal/limit"
 )
 
 // closeWithin is how long a graceful close may take before what is left is cut.
@@ -30,6 +32,11 @@ type serveCmd struct {
 	MaxMessage byteSize      `help:"Largest message taken, from either side [${default}]." default:"64MiB" env:"GATEWAY_MAX_MESSAGE" placeholder:"SIZE" group:"Exchanges"`
 	Ping       time.Duration `help:"Time between pings on quiet WebSockets [${default}]." default:"30s" env:"GATEWAY_PING" placeholder:"DURATION" group:"Exchanges"`
 	FarSide    string        `help:"Set it to 2026-07-28 where the MCP servers behind the provider's server are stateless: requests then keep what such servers demand of clients. Leave it out otherwise, and behind gateway answer unless clients' capabilities matter." env:"GATEWAY_FAR_SIDE" placeholder:"REVISION" group:"Exchanges"`
+
+	MaxBuffered             byteSize      `help:"Most bytes held for one container: requests from when they are read, answers until they are taken; 0 for any number [${default}]." default:"256MiB" env:"GATEWAY_MAX_BUFFERED" placeholder:"SIZE" group:"Limits"`
+	MaxBufferedTotal        byteSize      `help:"The same for all containers together; 0 for half of GOMEMLIMIT, or else of what the cgroup or the machine has [${default}]." default:"0" env:"GATEWAY_MAX_BUFFERED_TOTAL" placeholder:"SIZE" group:"Limits"`
+	MaxConnectionsPerSecond int           `help:"New connections a second of one address, or IPv6 network of 64 bits, to --outside and to --inside each, but not of loopback; 0 for any number [${default}]." default:"1000" env:"GATEWAY_MAX_CONNECTIONS_PER_SECOND" placeholder:"N" group:"Limits"`
+	SocketStall             time.Duration `help:"Close a /requests socket, or a list of containers, whose peer took nothing for this long while something was queued, at most 1m [${default}]." default:"30s" env:"GATEWAY_SOCKET_STALL" placeholder:"DURATION" group:"Limits"`
 
 	ContainerIdle time.Duration `help:"Report a container gone whose clients did nothing for this long, and forget it once its server has been gone for as long; 0 for never [${default}]." default:"10m" env:"GATEWAY_CONTAINER_IDLE" placeholder:"DURATION" group:"Containers"`
 
@@ -66,10 +73,25 @@ func (s *serveCmd) config(w *world) gateway.Config {
 		SSEKeepAlive:   s.SSEKeepalive,
 		SSEAfter:       time.Duration(s.SSEAfter),
 		FarSide:        s.FarSide,
+		Held:           gateway.Held{PerContainer: int64(s.MaxBuffered), Total: int64(s.MaxBufferedTotal)},
+		SocketStall:    s.SocketStall,
 		DrainTimeout:   s.DrainTimeout,
-		Version:        b.version,
-		Revision:       b.revision,
-		Logger:         w.log,
+
+		MaxConnectionsPerSecond: s.MaxConnectionsPerSecond,
+
+		Version:  b.version,
+		Revision: b.revision,
+		Logger:   w.log,
+	}
+}
+
+// sayMemory says what was found out about the memory that there is, and made of it.
+func sayMemory(log *slog.Logger, config *gateway.Config, source string) {
+	total := config.Held.All()
+	log.Info("memory", "limit", config.Held.Memory, "available", config.Held.Available, "from", source, "max-buffered-total", total)
+	if total > 0 && total < 2*int64(config.MaxMessage) {
+		log.Warn("large messages will be refused: what may be held for all containers is less than twice --max-message; give the process more memory, or lower --max-message",
+			"max-buffered-total", total, "max-message", config.MaxMessage)
 	}
 }
 
@@ -77,7 +99,10 @@ func (s *serveCmd) config(w *world) gateway.Config {
 func (s *serveCmd) Run(w *world) error {
 	// Who asks a service to read its files anew must not end every container's calls.
 	signal.Ignore(syscall.SIGHUP)
-	g, err := gateway.New(s.config(w))
+	allowance := limit.Allow()
+	config := s.config(w)
+	config.Held.Memory, config.Held.Available = allowance.Limit, allowance.Memory
+	g, err := gateway.New(config)
 	if err != nil {
 		return err
 	}
@@ -86,6 +111,7 @@ func (s *serveCmd) Run(w *world) error {
 	}
 	s.warn(w, g)
 	fmt.Fprintln(w.stdout, s.summary(g))
+	sayMemory(w.log, &config, allowance.Source)
 	w.log.Info("serving", "outside", g.OutsideAddr().String(), "inside", g.InsideAddr().String(), "ops", g.OpsAddr().String())
 	select {
 	case <-w.ctx.Done():

@@ -69,6 +69,14 @@ type Config struct {
 
 	// DrainTimeout is how long Drain waits for answers that servers are at work on; 0: not at all.
 	DrainTimeout time.Duration
+	// Held bounds what is held in memory.
+	Held Held
+	// MaxConnectionsPerSecond is how many connections one address may make in a second, to Outside and to Inside each; 0 is any
+	// number.
+	MaxConnectionsPerSecond int
+	// SocketStall is how long a server may take nothing of a /requests socket, or of a list of containers, while something is
+	// queued for it (protocol R11).
+	SocketStall time.Duration
 
 	// FarSide is the MCP revision of what is behind the provider's server, which decides what it is told of the stateless
 	// one: one of inside.FarSides, or "" for any revision with sessions.
@@ -96,6 +104,10 @@ func Default() Config {
 		SSEKeepAlive:  15 * time.Second,
 		SSEAfter:      5 * time.Second,
 		DrainTimeout:  25 * time.Second,
+
+		Held:                    Held{PerContainer: defaultHeld},
+		MaxConnectionsPerSecond: defaultConnectionRate,
+		SocketStall:             defaultSocketStall,
 	}
 }
 
@@ -133,6 +145,9 @@ func (c *Config) Validate() error {
 	if c.MaxMessage < minMessage || c.MaxMessage > maxMessage {
 		return &ConfigError{Flag: "--max-message", Value: strconv.Itoa(c.MaxMessage),
 			Problem: fmt.Sprintf("is out of range: %d bytes (1KiB) to %d bytes (1GiB)", minMessage, maxMessage)}
+	}
+	if err := c.validateHeld(); err != nil {
+		return err
 	}
 	if err := c.Limits.validate(); err != nil {
 		return err

@@ -10,7 +10,10 @@ import (
 	"net"
 	"sync"
 
+	"github.com/diverge-network/gateway/internal/inside"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/ops"
+	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
@@ -29,6 +32,7 @@ type room struct {
 type Gateway struct {
 	config     Config
 	sessionKey []byte
+	holding    holding
 	log        *slog.Logger
 
 	// Set by Start.
@@ -62,6 +66,7 @@ func New(config Config) (*Gateway, error) {
 	if g.log == nil {
 		g.log = slog.Default()
 	}
+	g.holding = newHolding(&g.config, g.log)
 	listeners := config.listeners()
 	g.outside.listener, g.inside.listener, g.watch.listener = listeners[0], listeners[1], listeners[2]
 	return g, nil
@@ -81,6 +86,9 @@ func (g *Gateway) Start() error {
 	for _, r := range g.rooms() {
 		g.serving.Go(func() { g.serve(r) })
 	}
+	if g.holding.memory != nil {
+		g.serving.Go(func() { g.holding.memory.Watch(g.ending) })
+	}
 	if g.config.ContainerIdle > 0 {
 		g.serving.Go(g.sweep)
 	}
@@ -98,8 +106,11 @@ func (g *Gateway) open() error {
 	}
 	if err != nil {
 		g.access.close()
+		return err
 	}
-	return err
+	g.admit(&g.outside, outside.Listener, g.access.outside != nil)
+	g.admit(&g.inside, inside.Listener, g.access.inside != nil)
+	return nil
 }
 
 func (g *Gateway) bind() error {
@@ -110,6 +121,11 @@ func (g *Gateway) bind() error {
 		}
 	}
 	return nil
+}
+
+// admit bounds how fast an address may connect to a listener.
+func (g *Gateway) admit(r *room, name string, secure bool) {
+	r.bound = g.holding.admitting(r.bound, secure, func() { g.ops.Refused(name, limit.ConnectionsPerSecond) })
 }
 
 func (g *Gateway) rooms() [3]*room { return [3]*room{&g.outside, &g.inside, &g.watch} }

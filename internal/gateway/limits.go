@@ -24,8 +24,8 @@ var defaultLimits = Limits{Asks: 256, Waiting: 256, AsksTotal: 100_000, Streams:
 const maxLimit = 1<<31 - 1
 
 // byFlag is every limit, in the order of docs/limits.md.
-func (l *Limits) byFlag() []limit {
-	return []limit{
+func (l *Limits) byFlag() []named {
+	return []named{
 		{mux.LimitAsks.String(), l.Asks},
 		{mux.LimitWaiting.String(), l.Waiting},
 		{mux.LimitAsksTotal.String(), l.AsksTotal},
@@ -34,8 +34,8 @@ func (l *Limits) byFlag() []limit {
 	}
 }
 
-// limit is one of them by the name that it has everywhere: of its flag, of the reason of its refusals, in metrics.
-type limit struct {
+// named is one of them by the name that it has everywhere: of its flag, of the reason of its refusals, in metrics.
+type named struct {
 	name string
 	most int
 }
@@ -48,10 +48,10 @@ func (l *Limits) validate() error {
 		}
 	}
 	for _, within := range []struct {
-		part, whole limit
+		part, whole named
 	}{
-		{limit{mux.LimitWaiting.String(), l.Waiting}, limit{mux.LimitAsks.String(), l.Asks}},
-		{limit{mux.LimitAsks.String(), l.Asks}, limit{mux.LimitAsksTotal.String(), l.AsksTotal}},
+		{named{mux.LimitWaiting.String(), l.Waiting}, named{mux.LimitAsks.String(), l.Asks}},
+		{named{mux.LimitAsks.String(), l.Asks}, named{mux.LimitAsksTotal.String(), l.AsksTotal}},
 	} {
 		if within.part.most > within.whole.most {
 			return &ConfigError{Flag: "--" + within.part.name, Value: strconv.Itoa(within.part.most),
@@ -79,11 +79,11 @@ func (g *Gateway) used() map[string]int64 {
 		}
 	})
 	s := g.mux.Stats()
-	return map[string]int64{
-		mux.LimitAsks.String():          int64(asks),
-		mux.LimitWaiting.String():       int64(waiting),
-		mux.LimitAsksTotal.String():     s.Waiting + s.Announced + s.Open,
-		string(inside.ReasonMaxStreams): int64(streams),
-		mux.LimitContainers.String():    s.Containers,
-	}
+	used := g.holding.used()
+	used[mux.LimitAsks.String()] = int64(asks)
+	used[mux.LimitWaiting.String()] = int64(waiting)
+	used[mux.LimitAsksTotal.String()] = s.Waiting + s.Announced + s.Open
+	used[string(inside.ReasonMaxStreams)] = int64(streams)
+	used[mux.LimitContainers.String()] = s.Containers
+	return used
 }

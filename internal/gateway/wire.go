@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/diverge-network/gateway/internal/inside"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/ops"
 	"github.com/diverge-network/gateway/internal/outside"
 	"github.com/diverge-network/gateway/pkg/codec"
@@ -32,15 +33,19 @@ func (g *Gateway) wire() error {
 	g.ops = ops.New(ops.Config{
 		Version:  g.config.Version,
 		Revision: g.config.Revision,
-		Refusals: map[string][]string{outside.Listener: outside.Reasons(), inside.Listener: inside.Reasons()},
-		Paths:    paths(),
-		Unheard:  []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
-		Panics:   panics,
-		Mux:      func() mux.Stats { return g.mux.Stats() },
-		Limits:   g.config.Limits.shown(),
-		Used:     g.used,
-		Streams:  streams,
-		Logger:   g.log,
+		Refusals: map[string][]string{
+			outside.Listener: append(outside.Reasons(), limit.ConnectionsPerSecond),
+			inside.Listener:  append(inside.Reasons(), limit.ConnectionsPerSecond),
+		},
+		Paths:       paths(),
+		Unheard:     []string{inside.UnheardNoStream, inside.UnheardProgress, inside.UnheardFull},
+		Panics:      panics,
+		Mux:         func() mux.Stats { return g.mux.Stats() },
+		Limits:      append(g.config.Limits.shown(), g.holding.shown()...),
+		Used:        g.used,
+		MemoryShort: g.holding.memory.Short,
+		Streams:     streams,
+		Logger:      g.log,
 
 		Files:        g.access.watched(),
 		Certificates: g.access.certificates(),
@@ -80,6 +85,8 @@ func (g *Gateway) wire() error {
 		KeepAlive:   g.config.SSEKeepAlive,
 		SSEAfter:    g.config.SSEAfter,
 		FarSide:     g.config.FarSide,
+		Budget:      g.holding.budget,
+		Memory:      g.holding.memory,
 		AllowOrigin: g.config.AllowOrigin,
 		// Off loopback the pages that call themselves local are those of the visitor's machine, not of this one.
 		LoopbackOrigins: onLoopback(g.inside.bound),
@@ -96,6 +103,10 @@ func (g *Gateway) wire() error {
 		Mux:         g.mux,
 		MaxMessage:  g.config.MaxMessage,
 		Ping:        g.config.Ping,
+		Stall:       g.config.SocketStall,
+		Budget:      g.holding.budget,
+		Memory:      g.holding.memory,
+		MaxQueued:   g.holding.maxQueued(),
 		AllowOrigin: g.config.AllowOrigin,
 		Loopback:    onLoopback(g.outside.bound),
 		Keys:        g.access.keys,

@@ -65,6 +65,8 @@ func (r *reply) request(s session, m codec.Message, slot int) {
 	switch {
 	case refused != "":
 		r.refuse(slot, refused, refusalDetail(refused, m.ID))
+	case fullOf(err) != nil:
+		r.refuse(slot, Reason(fullOf(err).Name), fullDetail(fullOf(err), m.ID))
 	case err != nil:
 		r.unasked(slot, m.ID, err)
 	}
@@ -110,6 +112,7 @@ func (r *reply) array() {
 			continue
 		}
 		all.B = append(append(all.B, ','), out.B...)
+		all.Inherit(out)
 		out.Release()
 	}
 	all.B[0] = '['

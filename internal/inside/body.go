@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -16,11 +17,11 @@ const (
 	smallBody = 8 << 10
 )
 
-// readBody reads the request's body, of at most limit bytes. One that declares
+// readBody reads the request's body, of at most that many bytes. One that declares
 // more is not read at all.
-func (x *exchange) readBody(limit int) (refused Reason, cause string) {
+func (x *exchange) readBody(most int) (refused Reason, cause string) {
 	c, length := x.client, x.request.Header.ContentLength()
-	if length > limit {
+	if length > most {
 		return ReasonTooBig, ""
 	}
 	if length == 0 || length == noBody {
@@ -30,10 +31,16 @@ func (x *exchange) readBody(limit int) (refused Reason, cause string) {
 		// Where this fails, so does the read.
 		_, _ = io.WriteString(c.conn, "HTTP/1.1 100 Continue\r\n\r\n")
 	}
-	switch err := x.receive(length, limit); {
+	switch err := x.receive(length, most); {
 	case err == errTooLong:
 		return ReasonTooBig, ""
 	case err != nil:
+		if full := fullOf(err); full != nil {
+			// Now: the connection may go on for a while, to be read to its end.
+			x.body.Release()
+			x.full, x.body = full, nil
+			return Reason(full.Name), ""
+		}
 		x.spoilt = true
 		return c.broken(err.Error())
 	}
@@ -42,14 +49,14 @@ func (x *exchange) readBody(limit int) (refused Reason, cause string) {
 	return "", ""
 }
 
-// receive reads a body of that length, or of chunks until they are over limit.
-func (x *exchange) receive(length, limit int) error {
+// receive reads a body of that length, or of chunks until they are over most.
+func (x *exchange) receive(length, most int) error {
 	pace := x.client.handler.pace
 	in := x.client.takeReader(time.Now().Add(pace.body), pace.step)
 	if length != chunked {
 		return x.fill(in, length)
 	}
-	if err := x.fill(&chunks{in: in, limit: limit}, limit+1); err != io.EOF {
+	if err := x.fill(&chunks{in: in, limit: most}, most+1); err != io.EOF {
 		return err
 	}
 	return nil
@@ -60,7 +67,9 @@ func (x *exchange) fill(src io.Reader, most int) error {
 	x.body = codec.GetBuffer(min(most, firstRoom))
 	for len(x.body.B) < most {
 		if len(x.body.B) == cap(x.body.B) {
-			x.grow()
+			if full := x.grow(); full != nil {
+				return full
+			}
 		}
 		n, err := src.Read(x.body.B[len(x.body.B):min(most, cap(x.body.B))])
 		x.body.B = x.body.B[:len(x.body.B)+n]
@@ -71,12 +80,20 @@ func (x *exchange) fill(src io.Reader, most int) error {
 	return nil
 }
 
-// grow moves the body to a buffer of twice the room.
-func (x *exchange) grow() {
+// grow moves the body to a buffer of twice the room, which counts for its container
+// from now on. If there is no room for that, the body stays as it is.
+func (x *exchange) grow() *limit.Full {
 	room := codec.GetBuffer(2 * cap(x.body.B))
+	room.Inherit(x.body)
+	if full := x.client.handler.charge(x.posting.container, room); full != nil {
+		x.body.Inherit(room)
+		room.Release()
+		return full
+	}
 	room.B = append(room.B, x.body.B...)
 	x.body.Release()
 	x.body = room
+	return nil
 }
 
 // text is the body that was read, borrowed from the exchange.

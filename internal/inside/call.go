@@ -142,6 +142,7 @@ func (c *call) Settle(s mux.Settlement) {
 		c.reply.face.learn(c.asking.message.Params, s.Answer.Body)
 	}
 	c.out, c.status = c.handler.rendered(c.asking, s)
+	c.afford(s.Frame)
 	delivered = c.reply.deliver(c)
 }
 

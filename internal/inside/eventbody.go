@@ -60,13 +60,15 @@ func newEventBody(x *exchange, stall time.Duration, attend func()) *eventBody {
 	return b
 }
 
-// message appends a message as an event.
-func (b *eventBody) message(json []byte) {
+// message appends a message, which it borrows, as an event, and counts it for what
+// that was counted for.
+func (b *eventBody) message(m *codec.Buffer) {
 	if b.broken {
 		return
 	}
-	start := b.begin(len(json) + eventOverhead)
-	b.out.B = codec.AppendEvent(b.out.B, json)
+	start := b.begin(len(m.B) + eventOverhead)
+	b.out.B = codec.AppendEvent(b.out.B, m.B)
+	b.out.Inherit(m)
 	b.finish(start)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/auth"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -21,6 +22,7 @@ type exchange struct {
 	parsed bool          // request has its head
 	read   bool          // and nothing of its body is still to come
 	body   *codec.Buffer // that was read, or nil
+	full   *limit.Full   // why it was not read to its end, or nil
 	out    *codec.Buffer // what the response's body is a view of, or nil
 
 	events  *eventBody // the response, where its head was sent already
@@ -47,7 +49,7 @@ func (x *exchange) release() {
 	if x.events != nil && x.events.face != nil {
 		x.events.face.leaveStream()
 	}
-	x.client, x.body, x.listens, x.events, x.left = nil, nil, nil, nil, nil
+	x.client, x.body, x.listens, x.events, x.left, x.full = nil, nil, nil, nil, nil, nil
 	x.posting, x.identity = posting{}, auth.Identity{}
 	x.parsed, x.read, x.spoilt = false, false, false
 	exchanges.Put(x)

@@ -10,9 +10,9 @@ import (
 // faultData is what a client may read from the error of a call that got no
 // answer.
 type faultData struct {
-	Reason string `json:"reason"`          // the mux.Outcome's name, or reasonInputRequired
+	Reason string `json:"reason"`          // the mux.Outcome's name, the name of a limit, or reasonInputRequired
 	Cause  string `json:"cause,omitempty"` // unreadable: what is wrong with the answer
-	Limit  int    `json:"limit,omitempty"` // too big: the limit in bytes
+	Limit  int    `json:"limit,omitempty"` // too big, or no room: the limit in bytes
 }
 
 // faultOf is the error of a call that ended without an answer that can be given
@@ -31,6 +31,8 @@ func faultOf(s mux.Settlement) codec.Error {
 	case mux.TooBig:
 		message = "the answer is too big"
 		data.Limit = s.Limit
+	case mux.NoRoom:
+		return fullFault(s.Err)
 	default:
 		message = stoppedMessage(s.Announced)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/pkg/mux"
 )
@@ -37,6 +38,10 @@ type Config struct {
 	// FarSides. A legacy one, or "", is not told of the stateless revision, and
 	// that one is told of it by every request.
 	FarSide string
+	// Budget bounds the bytes that are held for requests and for their answers, and
+	// Memory says when no new ones are taken. Both may be nil.
+	Budget *limit.Budget
+	Memory *limit.Memory
 	// AllowOrigin lists the origins, such as https://example.com, whose pages
 	// may use the listener. LoopbackOrigins allows those of this machine, which
 	// is safe only while the listener is on loopback.
@@ -147,6 +152,9 @@ func (h *Handler) serve(x *exchange) {
 		return
 	}
 	x.identity = who
+	if h.short(x) {
+		return
+	}
 	switch string(x.request.Header.Method()) {
 	case fasthttp.MethodPost:
 		h.post(x, container)

@@ -178,6 +178,7 @@ func (x *exchange) dispatch() (rest *codec.Buffer, ok bool) {
 	head := header.Header()
 	all := codec.GetBuffer(len(head) + len(body))
 	all.B = append(append(all.B, head...), body...)
+	all.Inherit(x.out)
 	n, err := x.client.conn.TryWrite(all.B)
 	if err == nil && n < len(all.B) {
 		all.B = append(all.B[:0], all.B[n:]...)

@@ -133,6 +133,10 @@ var unadmittedLimit = "without a session a body of more than " + strconv.Itoa(ma
 // refuseUnread answers a request whose body was not read to its end.
 func (h *Handler) refuseUnread(x *exchange, refused Reason, cause string) {
 	p := &x.posting
+	if x.full != nil {
+		h.refuseFull(x, x.full, nil)
+		return
+	}
 	if refused != ReasonTooBig {
 		h.refuse(x, refused, detail{cause: cause})
 		return

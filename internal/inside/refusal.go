@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/httphead"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/pkg/codec"
 )
 
@@ -15,33 +16,36 @@ type Reason string
 
 // The reasons, roughly in the order in which a request is judged.
 const (
-	ReasonMalformed       Reason = "malformed"
-	ReasonTimeout         Reason = "timeout"
-	ReasonHeaderTooBig    Reason = "header-too-big"
-	ReasonUnknownPath     Reason = "unknown-path"
-	ReasonBadContainer    Reason = "bad-container"
-	ReasonOrigin          Reason = "origin"
-	ReasonMethod          Reason = "method"
-	ReasonContentType     Reason = "content-type"
-	ReasonContentEncoding Reason = "content-encoding"
-	ReasonAccept          Reason = "accept"
-	ReasonTooBig          Reason = "body-too-big"
-	ReasonNotJSON         Reason = "not-json"
-	ReasonNotMessage      Reason = "not-a-message"
-	ReasonRequestMeta     Reason = "request-meta"
-	ReasonHeaderMismatch  Reason = "header-mismatch"
-	ReasonRevision        Reason = "protocol-version"
-	ReasonNoSession       Reason = "no-session"
-	ReasonUnknownSession  Reason = "unknown-session"
-	ReasonDuplicateID     Reason = "duplicate-id"
-	ReasonMaxAsks         Reason = "max-asks"
-	ReasonMaxWaiting      Reason = "max-waiting"
-	ReasonMaxAsksTotal    Reason = "max-asks-total"
-	ReasonMaxStreams      Reason = "max-streams"
-	ReasonMaxContainers   Reason = "max-containers"
-	ReasonShutdown        Reason = "shutdown"
-	ReasonPanic           Reason = "panic"
-	ReasonTLS             Reason = "tls"
+	ReasonMalformed        Reason = "malformed"
+	ReasonTimeout          Reason = "timeout"
+	ReasonHeaderTooBig     Reason = "header-too-big"
+	ReasonUnknownPath      Reason = "unknown-path"
+	ReasonBadContainer     Reason = "bad-container"
+	ReasonOrigin           Reason = "origin"
+	ReasonMethod           Reason = "method"
+	ReasonContentType      Reason = "content-type"
+	ReasonContentEncoding  Reason = "content-encoding"
+	ReasonAccept           Reason = "accept"
+	ReasonTooBig           Reason = "body-too-big"
+	ReasonMaxBuffered      Reason = limit.Buffered
+	ReasonMaxBufferedTotal Reason = limit.BufferedTotal
+	ReasonMemory           Reason = "memory-pressure"
+	ReasonNotJSON          Reason = "not-json"
+	ReasonNotMessage       Reason = "not-a-message"
+	ReasonRequestMeta      Reason = "request-meta"
+	ReasonHeaderMismatch   Reason = "header-mismatch"
+	ReasonRevision         Reason = "protocol-version"
+	ReasonNoSession        Reason = "no-session"
+	ReasonUnknownSession   Reason = "unknown-session"
+	ReasonDuplicateID      Reason = "duplicate-id"
+	ReasonMaxAsks          Reason = "max-asks"
+	ReasonMaxWaiting       Reason = "max-waiting"
+	ReasonMaxAsksTotal     Reason = "max-asks-total"
+	ReasonMaxStreams       Reason = "max-streams"
+	ReasonMaxContainers    Reason = "max-containers"
+	ReasonShutdown         Reason = "shutdown"
+	ReasonPanic            Reason = "panic"
+	ReasonTLS              Reason = "tls"
 )
 
 // JSON-RPC error codes.
@@ -91,6 +95,12 @@ var refusals = append(unidentified(), []refusal{
 		"Accept must include application/json and text/event-stream for POST, and text/event-stream for GET"},
 	{ReasonTooBig, fasthttp.StatusRequestEntityTooLarge, codeTransport,
 		"the request's body is too big"},
+	{ReasonMaxBuffered, fasthttp.StatusTooManyRequests, codeInternal,
+		"the requests and answers of this container take up too much room: try again when some are done"},
+	{ReasonMaxBufferedTotal, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the requests and answers of all containers take up too much room: try again"},
+	{ReasonMemory, fasthttp.StatusServiceUnavailable, codeInternal,
+		"the gateway is short of memory, and begins nothing new: try again"},
 	{ReasonNotJSON, fasthttp.StatusBadRequest, codeParse,
 		"Parse error"},
 	{ReasonNotMessage, fasthttp.StatusBadRequest, codeInvalidRequest,

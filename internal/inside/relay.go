@@ -37,6 +37,8 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	switch {
 	case refused != "":
 		h.refuse(x, refused, refusalDetail(refused, a.message.ID))
+	case fullOf(err) != nil:
+		h.refuseFull(x, fullOf(err), a.message.ID)
 	case err != nil:
 		h.unasked(x, a.message.ID, err)
 	default:
@@ -96,7 +98,11 @@ func (r *reply) ask(a *asking, slot int) (refused Reason, err error) {
 	if err != nil {
 		return "", err
 	}
-	c.payload = buffer
+	if c.payload = buffer; buffer != nil {
+		if full := r.handler.charge(r.container.ID(), buffer); full != nil {
+			return "", full
+		}
+	}
 	if a.era == legacy {
 		c.key = keyOf(a.session, a.message.ID)
 		if refused = r.face.begin(c); refused != "" {

@@ -258,7 +258,7 @@ func (r *reply) put(slot int, message *codec.Buffer) {
 	case r.x.events == nil:
 		r.outs[slot] = message
 	default:
-		r.x.events.message(message.B)
+		r.x.events.message(message)
 		message.Release()
 	}
 }

@@ -377,7 +377,7 @@ func TestStreamOutlivesItsReply(t *testing.T) {
 	r.release()
 	r.news <- news{}
 	defer func() { <-r.news }()
-	x.events.message([]byte(`{}`))
+	x.events.message(&codec.Buffer{B: []byte(`{}`)})
 	if !x.finish() {
 		t.Error("no other request may follow")
 	}

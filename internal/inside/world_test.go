@@ -151,6 +151,14 @@ type options struct {
 func newWorld(t testing.TB, set ...func(*options)) *world {
 	t.Helper()
 	w := newDeafWorld(t, set...)
+	w.listen()
+	return w
+}
+
+// listen gives a deaf world its listener, and ends both with the test.
+func (w *world) listen() {
+	t := w.t
+	t.Helper()
 	ln, err := sock.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +174,6 @@ func newWorld(t testing.TB, set ...func(*options)) *world {
 		}
 	})
 	t.Cleanup(w.stop)
-	return w
 }
 
 // newDeafWorld is a world without a listener. Who makes it stops it.

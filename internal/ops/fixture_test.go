@@ -28,7 +28,7 @@ func observed() *Ops {
 		Paths:        []string{"requests", "containers", "call-tool", "notifications"},
 		Unheard:      []string{"no-stream"},
 		Panics:       []string{"outside"},
-		Limits:       []Limit{{"max-asks", 256}, {"max-containers", 50_000}},
+		Limits:       []Limit{{"max-asks", 256}, {"max-containers", 50_000}, {"max-buffered", 256 << 20}, {"memory", 0}},
 		Mux:          mux.New(mux.Config{}).Stats,
 		Streams:      new(stream.Counters),
 		Logger:       slog.New(slog.DiscardHandler),

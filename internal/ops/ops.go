@@ -31,6 +31,8 @@ type Config struct {
 	Mux     func() mux.Stats // called at each scrape; nil: no such metrics
 	Streams *stream.Counters // read at each scrape; nil: no such metrics
 
+	// MemoryShort, called at each scrape, says whether new work is refused for want of memory; nil: never.
+	MemoryShort  func() bool
 	Files        []Files                     // keys and certificates that are watched
 	Certificates map[string]func() time.Time // when those that a listener sends expire, by listener
 
@@ -90,6 +92,7 @@ func New(config Config) *Ops {
 		o.registry.MustRegister(newStreamCollector(config.Streams))
 	}
 	o.registry.MustRegister(newFileCollector(config.Files, config.Certificates))
+	o.registry.MustRegister(memoryShort(config.MemoryShort))
 	o.server.init(o)
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/wsock"
 	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -24,6 +25,7 @@ type answer struct {
 	conn    wsock.Conn
 	path    *mux.Path
 	many    bool          // the path is of notifications
+	full    *limit.Full   // why a message was refused, or nil
 	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
 	phase   atomic.Int32
 	came    *bundle // notifications that came together; nil where there are none
@@ -125,6 +127,8 @@ func (s *answer) Ended(e wsock.Ending) {
 		defer s.first.Release()
 	}
 	switch {
+	case s.full != nil && !e.Clean:
+		s.path.NoRoom(s.full)
 	case e.TooBig:
 		s.path.TooBig(s.handler.sockets.MaxMessage)
 	case e.Clean:

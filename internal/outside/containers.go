@@ -64,6 +64,10 @@ func appendChange(dst []byte, change, id string) []byte {
 // not count.
 func (a *arrival) openFollower() {
 	h := a.handler
+	if h.memory.Short() {
+		a.refuse(ReasonMemory, nil)
+		return
+	}
 	head := codec.GetBuffer(switchingSize)
 	defer head.Release()
 	head.B = appendListHead(head.B)
@@ -109,6 +113,7 @@ func (f *follower) Snapshot(ids []string) {
 	hub := stream.NewHub(&stream.Config{
 		Messages: 1 + f.handler.unread,
 		Bytes:    len(list) + f.handler.unread*maxLine,
+		Stall:    max(f.handler.sockets.Stall, 0),
 		Panicked: f.handler.socketPanicked,
 	})
 	f.stream = hub.Open(&f.conn, f.closed)
@@ -168,6 +173,9 @@ func (f *follower) ended() {
 // closed is told why the stream was closed, where it was not its reader that saw
 // the connection end.
 func (f *follower) closed(_ *stream.Stream, why stream.CloseReason) {
+	if why == stream.CloseStalled {
+		f.handler.stalled()
+	}
 	if why != stream.CloseLeft && f.handler.log.Enabled(context.Background(), slog.LevelDebug) {
 		f.handler.log.Debug("a list of containers was closed", "listener", Listener, "reason", why.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/diverge-network/gateway/internal/auth"
 	"github.com/diverge-network/gateway/internal/httphead"
 	"github.com/diverge-network/gateway/internal/keepalive"
+	"github.com/diverge-network/gateway/internal/limit"
 	"github.com/diverge-network/gateway/internal/origin"
 	"github.com/diverge-network/gateway/internal/wsock"
 	"github.com/diverge-network/gateway/pkg/mux"
@@ -57,6 +58,17 @@ type Config struct {
 	// Ping is how often a quiet socket is pinged (protocol W4), and a quiet list
 	// of containers kept alive (G6). 0 or less: never.
 	Ping time.Duration
+	// Stall is for how long the server may take nothing of a /requests socket, or of
+	// a list of containers, while something is queued for it: then that is closed
+	// (protocol R11). 0 or less: no such limit on sockets, and 30 s on lists.
+	Stall time.Duration
+	// Budget bounds what is held for answers that arrive, and counts what is queued
+	// on /requests; Memory says when nothing new is begun. Both may be nil.
+	Budget *limit.Budget
+	Memory *limit.Memory
+	// MaxQueued is the most bytes that may be queued on one /requests socket; more
+	// end it. 0: any number.
+	MaxQueued int
 	// AllowOrigin lists the origins, such as https://example.com, whose pages may
 	// play the server. Loopback says that the listener is on loopback: pages of
 	// this machine may then, and others not even by this machine's name.
@@ -87,9 +99,14 @@ type Handler struct {
 	now      func() time.Time   // for tokens
 	tls      func() *tls.Config // nil: it is not spoken
 	loopback bool
+	budget   *limit.Budget
+	memory   *limit.Memory
 	unread   int // most changes that may wait on one list of containers
-	roster   roster
-	crew     crew
+
+	maxQueued int // most bytes that may wait on one /requests socket; 0: any number
+
+	roster roster
+	crew   crew
 
 	mu        sync.Mutex // guards listeners, and closing of stopping
 	listeners map[net.Listener]struct{}
@@ -109,6 +126,9 @@ func New(config Config) *Handler {
 		now:       time.Now,
 		tls:       config.TLS,
 		timeout:   handshakeTimeout,
+		budget:    config.Budget,
+		memory:    config.Memory,
+		maxQueued: config.MaxQueued,
 		crew:      crew{next: make(chan *arrival)},
 		unread:    maxUnread,
 		listeners: make(map[net.Listener]struct{}),
@@ -121,7 +141,7 @@ func New(config Config) *Handler {
 		h.log = slog.Default()
 	}
 	h.roster.init()
-	h.sockets = wsock.Config{MaxMessage: config.MaxMessage, Stacks: new(wsock.Stacks), OnPanic: h.socketPanicked}
+	h.sockets = wsock.Config{MaxMessage: config.MaxMessage, Stall: config.Stall, Stacks: new(wsock.Stacks), OnPanic: h.socketPanicked}
 	if config.Ping > 0 {
 		h.sockets.Ring = keepalive.NewRing(config.Ping / 2)
 		h.sockets.Ring.Panicked = h.socketPanicked

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/diverge-network/gateway/internal/httphead"
+	"github.com/diverge-network/gateway/internal/limit"
 )
 
 // Reason says in one word why a request was refused. It is the value of the
@@ -28,12 +29,18 @@ const (
 	ReasonPathOpen       Reason = "path-open"
 	ReasonClaimed        Reason = "claimed"
 	ReasonMaxContainers  Reason = "max-containers"
+	ReasonMemory         Reason = "memory-pressure"
 	ReasonShutdown       Reason = "shutdown"
 	ReasonPanic          Reason = "panic"
 	ReasonHeaderTooBig   Reason = "header-too-big"
 	ReasonTimeout        Reason = "timeout"
 	ReasonMalformed      Reason = "malformed"
 	ReasonTLS            Reason = "tls"
+
+	// What is ended, or not held, for a limit was no request.
+	ReasonStall            Reason = "socket-stall"
+	ReasonMaxBuffered      Reason = limit.Buffered
+	ReasonMaxBufferedTotal Reason = limit.BufferedTotal
 )
 
 // refusal is the HTTP response that belongs to a reason.
@@ -69,6 +76,9 @@ var refusals = append(unidentified(), []refusal{
 		last: true, text: "this container has a /requests connection already: close it first, or try again once it has ended"},
 	{reason: ReasonMaxContainers, status: http.StatusServiceUnavailable, headers: [][2]string{{"Retry-After", "1"}},
 		last: true, text: "the gateway has too many containers, and this would be a new one: try again"},
+	{reason: ReasonMemory, status: http.StatusServiceUnavailable,
+		last: true, text: "the gateway is short of memory (GOMEMLIMIT, or its cgroup's limit) and begins nothing new: try again",
+		headers: [][2]string{{"Retry-After", "1"}}},
 	{reason: ReasonShutdown, status: http.StatusServiceUnavailable,
 		last: true, text: "the gateway is shutting down: try again"},
 	{reason: ReasonPanic, status: http.StatusInternalServerError,
@@ -86,11 +96,11 @@ var refusals = append(unidentified(), []refusal{
 
 // Reasons returns every reason there is, so that each can be counted from zero.
 func Reasons() []string {
-	all := make([]string, len(refusals))
+	all := make([]string, len(refusals), len(refusals)+3)
 	for i := range refusals {
 		all[i] = string(refusals[i].reason)
 	}
-	return all
+	return append(all, string(ReasonStall), string(ReasonMaxBuffered), string(ReasonMaxBufferedTotal))
 }
 
 func refusalFor(r Reason) *refusal {

@@ -34,12 +34,17 @@ type requests struct {
 	claim   *mux.Claim
 	probing atomic.Bool
 
+	overfull  atomic.Bool // it was cut for what is queued
 	gathering gathering
 }
 
 // openRequests makes the connection the container's one, or refuses it.
 func (a *arrival) openRequests(t target, key []byte) {
 	h := a.handler
+	if h.mux.Lookup(t.borrowedID()) == nil && h.memory.Short() {
+		a.refuse(ReasonMemory, nil)
+		return
+	}
 	claim, err := h.mux.Claim(strings.Clone(t.borrowedID()))
 	var over *mux.LimitError
 	switch {
@@ -80,7 +85,7 @@ func (a *arrival) openRequests(t target, key []byte) {
 // Announce implements mux.Line.
 func (s *requests) Announce(channel uint32, k codec.Kind, payload []byte) {
 	var room [codec.AskHeaderSize]byte
-	s.conn.Append(codec.AppendAskHeader(room[:0], channel, k), payload)
+	s.queued(s.conn.AppendCharged(codec.AppendAskHeader(room[:0], channel, k), payload, s))
 }
 
 // Flush implements mux.Line.
@@ -111,6 +116,9 @@ func (s *requests) Message(b *codec.Buffer) *wsock.Violation {
 
 // Ended implements wsock.Handler.
 func (s *requests) Ended(e wsock.Ending) {
+	if e.Stalled || s.overfull.Load() {
+		s.handler.stalled()
+	}
 	defer s.handler.ended(&s.member, RequestsLabel, s.claim.Container().ID(), e)
 	s.claim.Detach()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -45,6 +46,30 @@ func Accept(ln net.Listener, stopping <-chan struct{}, log *slog.Logger, take fu
 			rest(pause, stopping)
 		}
 	}
+}
+
+// peerTeller is a listener that knows who has connected without asking for it.
+type peerTeller interface {
+	acceptFrom() (net.Conn, netip.Addr, error)
+}
+
+// AcceptFrom accepts one connection of ln, and says what its peer's address is: the
+// zero Addr where that is none of the internet's, or cannot be known any more. It
+// costs nothing more than Accept where ln is Listen's, on Linux.
+func AcceptFrom(ln net.Listener) (net.Conn, netip.Addr, error) {
+	if ln, ours := ln.(peerTeller); ours {
+		return ln.acceptFrom()
+	}
+	conn, err := ln.Accept()
+	if err != nil {
+		return nil, netip.Addr{}, err
+	}
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return conn, netip.Addr{}, nil
+	}
+	from, _ := netip.AddrFromSlice(tcp.IP)
+	return conn, from, nil
 }
 
 func closed(stopping <-chan struct{}) bool {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"math"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +21,9 @@ type listener struct {
 	raw  syscall.RawConn
 	most int // descriptors that may be in use for another connection to be accepted
 
-	mu      sync.Mutex // held while one accepts; guards what follows
+	mu      sync.Mutex           // held while one accepts; guards what follows
+	from    *unix.RawSockaddrAny // where the peer's address goes; nil: nobody asks for it
+	room    unix.RawSockaddrAny
 	attempt func(fd uintptr) bool
 	fd      int
 	err     error
@@ -50,6 +54,33 @@ func own(ln net.Listener) (net.Listener, error) {
 func (l *listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.from = nil
+	return l.next()
+}
+
+// acceptFrom implements peerTeller, by the same system call.
+func (l *listener) acceptFrom() (net.Conn, netip.Addr, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.room = unix.RawSockaddrAny{}
+	l.from = &l.room
+	conn, err := l.next()
+	return conn, addressIn(&l.room), err
+}
+
+// addressIn is the zero Addr where it is none of the internet's.
+func addressIn(room *unix.RawSockaddrAny) netip.Addr {
+	switch room.Addr.Family {
+	case unix.AF_INET:
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(room)).Addr)
+	case unix.AF_INET6:
+		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(room)).Addr)
+	}
+	return netip.Addr{}
+}
+
+// next accepts one. The caller holds mu.
+func (l *listener) next() (net.Conn, error) {
 	l.fd, l.err = -1, nil
 	err := l.spared()
 	if err == nil {
@@ -66,10 +97,11 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // accept is one attempt; false parks the goroutine until a connection is there.
-// Nobody asks for the peer's address.
 func (l *listener) accept(fd uintptr) bool {
+	size := uint32(unix.SizeofSockaddrAny)
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_ACCEPT4, fd, 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+		n, _, errno := unix.Syscall6(unix.SYS_ACCEPT4, fd, uintptr(unsafe.Pointer(l.from)), uintptr(unsafe.Pointer(&size)),
+			unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
 		switch errno {
 		case 0:
 			l.fd = int(n)

@@ -34,6 +34,11 @@ type Config struct {
 	// half the time between pings. Nil for no pings.
 	Ring *keepalive.Ring
 
+	// Stall is for how long a peer may take nothing while something is queued for
+	// it; then the connection ends, abruptly. 0 or less: for ever, as far as the
+	// system goes.
+	Stall time.Duration
+
 	// OnPanic is told about every panic that was recovered, with its stack. It
 	// may be nil; the Ending carries the panic too. It must not panic.
 	OnPanic func(value any, stack []byte)
@@ -56,7 +61,7 @@ type Config struct {
 	OnSilent func(Silence)
 }
 
-// Conn is one WebSocket. Append, AppendText, Flush, Ping, Close, Cut, Pending,
+// Conn is one WebSocket. Append, AppendText, AppendCharged, Flush, Ping, Close, Cut, Pending,
 // Position, Arrived, Drained and SetUserTimeout may be called from any goroutine
 // at any time, also after the end, when they do nothing; none of them blocks.
 type Conn struct {
@@ -92,6 +97,8 @@ type Conn struct {
 	awaits   bool          // our Close was first: time the peer's answer once it is written
 	fin      bool          // half-close once everything is written
 	done     bool          // close TCP once everything is written
+	timed    bool          // there is a write deadline of Config.Stall
+	stalled  bool          // it has passed
 }
 
 // New makes a WebSocket of an upgraded connection, which it owns from then on.
@@ -145,6 +152,7 @@ func (c *Conn) Run(h Handler) {
 func (c *Conn) begin(h Handler) {
 	c.handler = h
 	_, c.in.text = h.(TextHandler)
+	c.in.bounds, _ = h.(RoomHandler)
 	if c.cfg.Ring != nil {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)

@@ -29,14 +29,30 @@ func (c *Conn) Close(code uint16, reason string) {
 // Cut ends TCP without a Close, whatever is queued: the ending is abrupt.
 func (c *Conn) Cut() { c.sc.Close() }
 
-// renewWait gives the next slice of what precedes our Close its time to get
-// out.
-func (c *Conn) renewWait() {
+// renewWait gives the next slice of what is written its time to get out: where it
+// precedes our Close, and where there is a Config.Stall, which timed says.
+func (c *Conn) renewWait() (timed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.awaits {
+	switch {
+	case c.awaits:
 		c.sc.SetWriteDeadline(time.Now().Add(closeWait))
+	case !c.shut && c.cfg.Stall > 0:
+		c.sc.SetWriteDeadline(time.Now().Add(c.cfg.Stall))
+		c.timed = true
 	}
+	return c.timed && !c.shut
+}
+
+// endWait takes the deadline of a Config.Stall back. One of our Close, or of the
+// end, stays.
+func (c *Conn) endWait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timed && !c.shut {
+		c.sc.SetWriteDeadline(time.Time{})
+	}
+	c.timed = false
 }
 
 // queueClose makes a Close the last frame. Callers hold mu.
@@ -60,6 +76,9 @@ func (c *Conn) end(e Ending) {
 		return
 	}
 	c.ended = true
+	c.mu.Lock()
+	e.Stalled = c.stalled && !e.Clean
+	c.mu.Unlock()
 	c.handler.Ended(e)
 }
 

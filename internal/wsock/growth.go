@@ -20,38 +20,70 @@ func (in *incoming) arrived() (n int) {
 
 // room sees to it that more can be added to the message, and returns how much of
 // the n bytes that have arrived, or are about to.
-func (in *incoming) room(n int) int {
+func (in *incoming) room(n int) (int, *Violation) {
 	if in.message == nil || cap(in.message.B) == len(in.message.B) {
-		in.enlarge()
+		if bad := in.enlarge(); bad != nil {
+			return 0, bad
+		}
 	}
-	return min(n, cap(in.message.B)-len(in.message.B))
+	return min(n, cap(in.message.B)-len(in.message.B)), nil
 }
 
-func (in *incoming) enlarge() {
+func (in *incoming) enlarge() *Violation {
 	have := in.arrived()
 	whole := have + int(min(in.left, farthest)) // as far as it is declared
 	if all := codec.RestedFrame(whole); all != nil {
-		in.join(all)
-		return
+		return in.join(all)
 	}
 	// A buffer is at most a quarter larger than what is asked for.
 	enough := (whole+codec.FrameRoom)*5/8 - grain
 	switch {
 	case have >= enough:
-		in.join(codec.GetFrame(whole))
+		return in.join(codec.GetFrame(whole))
 	case in.message == nil:
-		in.message = codec.GetFrame(grain)
-	default: // too early: a part
-		part := codec.GetBuffer(min(have*4/5, enough-have))
-		part.Before, in.message = in.message, part
+		return in.join(codec.GetFrame(grain))
 	}
+	part := codec.GetBuffer(min(have*4/5, enough-have)) // too early for the whole
+	if bad := in.bound(part); bad != nil {
+		return bad
+	}
+	part.Before, in.message = in.message, part
+	return nil
+}
+
+// bound has the handler say whether b may be held, and gives it back if not.
+func (in *incoming) bound(b *codec.Buffer) *Violation {
+	if in.bounds == nil {
+		return nil
+	}
+	bad := in.bounds.Room(b)
+	if bad != nil {
+		b.Release()
+	}
+	return bad
 }
 
 // farthest keeps a sum of lengths from overflowing.
 const farthest = 1 << 40
 
 // join moves what has arrived of the message to all, where the rest goes too.
-func (in *incoming) join(all *codec.Buffer) {
+func (in *incoming) join(all *codec.Buffer) *Violation {
+	in.bequeath(all)
+	if bad := in.bound(all); bad != nil {
+		return bad
+	}
+	in.copyTo(all)
+	return nil
+}
+
+// bequeath has all be charged with what the message was charged with.
+func (in *incoming) bequeath(all *codec.Buffer) {
+	for part := in.message; part != nil; part = part.Before {
+		all.Inherit(part)
+	}
+}
+
+func (in *incoming) copyTo(all *codec.Buffer) {
 	n := in.arrived()
 	all.B = all.B[:n]
 	for part := in.message; part != nil; {
@@ -66,7 +98,9 @@ func (in *incoming) join(all *codec.Buffer) {
 // takeMessage hands over the message that evMessage announced.
 func (in *incoming) takeMessage() *codec.Buffer {
 	if in.message.Before != nil {
-		in.join(codec.GetFrame(in.arrived()))
+		all := codec.GetFrame(in.arrived())
+		in.bequeath(all)
+		in.copyTo(all)
 	}
 	b := in.message
 	in.message = nil
@@ -85,13 +119,16 @@ func (in *incoming) drop() {
 // spare is room in the message that the payload under way can be read straight
 // into; filled must be told how much was. It is nil when the payload is short,
 // or not held.
-func (in *incoming) spare() []byte {
+func (in *incoming) spare() ([]byte, *Violation) {
 	if !in.payload || in.left < grain || !in.holds() {
-		return nil
+		return nil, nil
 	}
-	n := in.room(int(min(in.left, farthest)))
+	n, bad := in.room(int(min(in.left, farthest)))
+	if bad != nil {
+		return nil, bad
+	}
 	b := in.message.B
-	return b[len(b) : len(b)+n]
+	return b[len(b) : len(b)+n], nil
 }
 
 // filled takes n bytes that were read into spare.

@@ -36,6 +36,16 @@ type Gatherer interface {
 	Lull()
 }
 
+// RoomHandler is a Handler that bounds what messages may hold besides the length of
+// each. Room is called, by who calls Message, for each Buffer that a binary message
+// needs while it arrives, before anything is put into it; what it is charged with
+// already is of what came before. A violation ends the
+// connection as those of Message do.
+type RoomHandler interface {
+	Handler
+	Room(b *codec.Buffer) *Violation
+}
+
 // Ending is how a connection ended.
 type Ending struct {
 	// Clean says that a whole Close frame was received while nothing had ended
@@ -50,6 +60,10 @@ type Ending struct {
 
 	// TooBig says that a message exceeded Config.MaxMessage (protocol W9).
 	TooBig bool
+
+	// Stalled says that the peer took nothing for Config.Stall while something was
+	// queued.
+	Stalled bool
 
 	// Lingers says that the peer is still read for a while, 1 s at most, so that it
 	// sees our Close.

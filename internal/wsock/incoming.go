@@ -32,6 +32,7 @@ type incoming struct {
 	phase   uint8         // where in the masking key the next byte of payload falls
 	client  bool          // we are the client: frames come unmasked
 	text    bool          // text is heard, and held as binary messages are
+	bounds  RoomHandler   // of what messages hold; nil: nobody
 }
 
 // next takes a step through p and returns what it left of it. Body, the payload
@@ -50,7 +51,9 @@ func (in *incoming) next(p []byte, limit int) (rest, body []byte, ev event, bad 
 	case in.head.op().IsControl():
 		body, ev = in.takeControl(p[:n])
 	case in.holds():
-		n = in.room(n)
+		if n, bad = in.room(n); bad != nil {
+			return p, nil, evNone, bad
+		}
 		in.message.B = append(in.message.B, p[:n]...)
 		ev = in.added(n)
 	default:

@@ -63,7 +63,12 @@ func (c *Conn) worked(chunk *sock.Chunk) (again bool) {
 // readOn reads more of the frame under way, waiting if it must: a long payload
 // straight into its message, everything else by way of the chunk.
 func (c *Conn) readOn(chunk *sock.Chunk) (again bool) {
-	if spare := c.in.spare(); spare != nil {
+	spare, bad := c.in.spare()
+	if bad != nil {
+		c.violated(bad)
+		return true
+	}
+	if spare != nil {
 		n, err := c.sc.Read(spare)
 		c.watch.stirs()
 		again = c.act(c.in.filled(n), nil)

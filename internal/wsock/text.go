@@ -18,7 +18,7 @@ type TextHandler interface {
 }
 
 // AppendText is Append for a text message.
-func (c *Conn) AppendText(payload []byte) { c.queue(ws.OpText, nil, payload) }
+func (c *Conn) AppendText(payload []byte) { c.queue(ws.OpText, nil, payload, nil) }
 
 // holds says that the frame under way belongs to a message that somebody hears.
 func (in *incoming) holds() bool {

@@ -65,7 +65,7 @@ func TestW9_BuffersGrowAsBytesArrive(t *testing.T) {
 					t.Fatal(bad)
 				}
 				arrived = in.arrived()
-			} else if spare := in.spare(); spare != nil {
+			} else if spare, _ := in.spare(); spare != nil {
 				in.filled(copy(spare[:1+r.IntN(len(spare))], whole[arrived:]))
 				arrived = in.arrived()
 			}
@@ -89,13 +89,13 @@ func TestW9_WhatRestsInThePoolIsUsedAtOnce(t *testing.T) {
 		codec.GetFrame(size).Release()
 		in := incoming{client: true, within: noFragments}
 		in.next(append(frame[:len(frame):len(frame)], 1, 2, 3), 0)
-		at, room := &in.message.B[0], len(in.spare())
+		at, room := &in.message.B[0], len(spareOf(&in))
 		if room < size-3 {
 			in.release()
 			continue
 		}
 		for ev := evNone; ev != evMessage; {
-			ev = in.filled(min(len(in.spare()), 64<<10))
+			ev = in.filled(min(len(spareOf(&in)), 64<<10))
 		}
 		b := in.takeMessage()
 		if len(b.B) != size || &b.B[0] != at {
@@ -114,4 +114,9 @@ func TestW9_WithoutALimitLongMessagesArrive(t *testing.T) {
 		p.Binary(big)
 		same(t, r.message(t), big)
 	})
+}
+
+func spareOf(in *incoming) []byte {
+	spare, _ := in.spare() // nobody bounds it
+	return spare
 }

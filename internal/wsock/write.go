@@ -1,6 +1,8 @@
 package wsock
 
 import (
+	"errors"
+	"os"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -17,6 +19,10 @@ const (
 	// Close: each has closeWait to get out, so that a slow peer has the time
 	// it needs and one that reads nothing does not.
 	writeStep = 64 << 10
+
+	// secureStep is that where bytes are not written as they are: TLS does not
+	// survive a write that was given up.
+	secureStep = 16 << 10
 )
 
 // Prefix queues raw bytes, the 101 (protocol R5: with the waiting asks in one
@@ -39,16 +45,30 @@ func (c *Conn) Prefix(raw []byte) {
 // (protocol W2). It copies both, never blocks and writes nothing: Flush does.
 // After a Close of either side, and after the end, the message is dropped.
 // Nothing bounds what is queued but Pending, if the caller asks it.
-func (c *Conn) Append(header, payload []byte) { c.queue(ws.OpBinary, header, payload) }
+func (c *Conn) Append(header, payload []byte) { c.queue(ws.OpBinary, header, payload, nil) }
 
-func (c *Conn) queue(op ws.OpCode, header, payload []byte) {
+// Charger is told of each Buffer that a message was queued in, which may have
+// grown by it, so that it can be charged. It must not block and must not call back.
+type Charger interface{ Charge(b *codec.Buffer) }
+
+// AppendCharged is Append for who counts what is queued, and returns what Pending
+// does then.
+func (c *Conn) AppendCharged(header, payload []byte, by Charger) (pending int) {
+	return c.queue(ws.OpBinary, header, payload, by)
+}
+
+func (c *Conn) queue(op ws.OpCode, header, payload []byte, by Charger) (pending int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shut {
-		return
+		return 0
 	}
 	c.out = appendFrame(c.out, c.client(), op, header, payload)
+	if by != nil {
+		by.Charge(c.out)
+	}
 	c.busy.Store(true)
+	return c.inflight + len(c.out.B)
 }
 
 // Pending is how many bytes are queued or being written.
@@ -136,22 +156,46 @@ func (c *Conn) flush(batch *codec.Buffer, n int) {
 			c.writeFailed()
 			return
 		}
+		c.endWait()
 		batch, _ = c.nextBatch()
 		n = 0
 	}
 }
 
 func (c *Conn) writeOut(p []byte) error {
+	step := writeStep
+	if !c.sc.IsSocket() {
+		step = secureStep
+	}
 	for len(p) > 0 {
-		c.renewWait()
-		n, err := c.sc.Write(p[:min(len(p), writeStep)])
-		if err != nil {
+		timed := c.renewWait()
+		before, _ := c.sc.Unacknowledged()
+		n, err := c.sc.Write(p[:min(len(p), step)])
+		p = p[n:]
+		if err != nil && (!timed || !c.takes(err, n, before)) {
 			return err
 		}
 		c.watch.wrote(n)
-		p = p[n:]
 	}
 	return nil
+}
+
+// takes reports whether a write that failed has only taken too long, for a peer
+// that has taken something meanwhile. That it was nothing is kept for the Ending.
+func (c *Conn) takes(err error, n, before int) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	if c.sc.IsSocket() {
+		// The system may take nothing more of us while it still sends what it took.
+		if now, known := c.sc.Unacknowledged(); n > 0 || known && now < before {
+			return true
+		}
+	}
+	c.mu.Lock()
+	c.stalled = !c.shut
+	c.mu.Unlock()
+	return false
 }
 
 // nextBatch is called by the writer alone. It takes everything that is queued,

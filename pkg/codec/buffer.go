@@ -50,6 +50,9 @@ type Buffer struct {
 
 	whole   []byte       // all the memory there is; B may begin behind its beginning, or have outgrown it
 	holders atomic.Int32 // but the first; -1 once it is in the pool
+
+	account Account // that it is charged to; nil mostly: see Charge
+	charged int
 }
 
 // GetBuffer returns a Buffer whose B is empty with a capacity of at least n
@@ -127,6 +130,9 @@ func (b *Buffer) Release() {
 		return
 	case others < -1:
 		panic("codec: Buffer released twice")
+	}
+	if b.account != nil {
+		b.discharge()
 	}
 	poison(b.B)
 	poison(b.whole)

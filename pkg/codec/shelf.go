@@ -29,6 +29,20 @@ func (s *shelf) get() *Buffer {
 	return nil
 }
 
+// GiveBack gives up the large Buffers that rest, so that the next collection frees
+// them. Those of up to 64 KiB are given up by two collections.
+func GiveBack() {
+	for i := range shelves {
+		shelves[i].clear()
+	}
+}
+
+func (s *shelf) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.young, s.old = nil, nil
+}
+
 func (s *shelf) put(b *Buffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@
 //	                                                                        │
 //	done ◀── message and clean close: answered (A4) or unreadable (A7) ◀────┤
 //	     ◀── clean close without a message: not served (A6) ◀───────────────┤
-//	     ◀── message over the limit: too big (W9) ◀─────────────────────────┘
+//	     ◀── message over the limit, or without room: too big (W9), no room ◀┘
 //	     ◀── from any state: the mux stops; the caller of an ask that is
 //	         waiting or parked has gone; an ask without a caller is lost or breaks (A10)
 //

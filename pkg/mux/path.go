@@ -25,7 +25,7 @@ type Socket interface {
 
 // Path is the open answer path of one ask. Its methods are called by one
 // goroutine at a time, the one that reads the connection; exactly one of Closed,
-// Broke and TooBig ends it.
+// Broke, TooBig and NoRoom ends it.
 type Path struct {
 	// Set before the path can be seen.
 	ask       *Ask
@@ -144,6 +144,16 @@ func (p *Path) TooBig(limit int) {
 		return
 	}
 	p.settle(Settlement{Outcome: TooBig, Limit: limit})
+}
+
+// NoRoom says that we ended the path because a message could not be held, for the
+// reason why: otherwise it is as TooBig.
+func (p *Path) NoRoom(why error) {
+	if p.ask.kind.Many() {
+		p.Broke()
+		return
+	}
+	p.settle(Settlement{Outcome: NoRoom, Err: why})
 }
 
 // Broke says that the path ended in any other way, or that its upgrade never
