@@ -45,7 +45,7 @@ func TestALimitIsRefusedCountedShownAndWarnedOf(t *testing.T) {
 	eventually(t, "a call waits", func() bool { return g.mux.Stats().Waiting == 1 })
 	for id := range 3 {
 		response, body, err := request(t.Context(), http.MethodPost, url, session, fmt.Sprintf(call, 2+id))
-		if err != nil || response.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, `"data":{"reason":"max-waiting","limit":1}`) {
+		if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Retry-After") != "1" || !strings.Contains(body, `"data":{"reason":"max-waiting","limit":1}`) {
 			t.Fatalf("%v, %v, %s", err, response, body)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/diverge-network/gateway/pkg/mux"
 )
 
@@ -50,6 +52,16 @@ func (h *Handler) entryRefusal(err error, id []byte) (Reason, detail) {
 	}
 	d.id = id
 	return reason, d
+}
+
+// refuseRequest is refuse for what the client has to survive: of a session, one of
+// its requests. Some clients of the legacy era take any status but 200 for the end
+// of the session, with all that is in flight.
+func (h *Handler) refuseRequest(x *exchange, e era, reason Reason, d detail) {
+	h.refuse(x, reason, d)
+	if e == legacy {
+		x.response.SetStatusCode(fasthttp.StatusOK)
+	}
 }
 
 // refuseEntry answers a request that did not enter its container.

@@ -19,7 +19,8 @@ func limited(l mux.Limits, streams int) func(*options) {
 	return func(o *options) { o.limits, o.streams = l, streams }
 }
 
-// overLimit checks the refusal of a request that is over a limit.
+// overLimit checks the refusal of a request that is over a limit. That of a session
+// comes on 200: clients have to survive it.
 func (r response) overLimit(status int, id string, limit Reason, most int) {
 	r.t.Helper()
 	r.fails(status, codeInternal, id, fmt.Sprintf("the limit is %d (--%s)", most, limit))
@@ -46,7 +47,7 @@ func TestAsksInFlightOfAContainerAreLimited(t *testing.T) {
 	one := p.next()
 	second := w.sends(w.modernCall("2")) // of whatever era
 	two := p.next()
-	s.send(callWithID("3")).overLimit(429, "3", ReasonMaxAsks, 2)
+	s.send(callWithID("3")).overLimit(200, "3", ReasonMaxAsks, 2)
 	do(t, s.http, w.modernCall(`"m"`)).overLimit(429, `"m"`, ReasonMaxAsks, 2)
 	s.send(pingBody).is(200, pong) // which nobody has to be asked for
 	other, q := w.connect("c2"), w.provide("c2")
@@ -72,8 +73,8 @@ func TestAsksThatWaitForAServerAreLimited(t *testing.T) {
 	waits := s.start(callWithID("1"))
 	await(t, "the call waits", func() bool { return w.mux.Stats().Waiting == 1 })
 	r := s.send(callWithID("2"))
-	r.overLimit(429, "2", ReasonMaxWaiting, 1)
-	r.fails(429, codeInternal, "2", "no server is there")
+	r.overLimit(200, "2", ReasonMaxWaiting, 1)
+	r.fails(200, codeInternal, "2", "no server is there")
 	p := w.provide("c1")
 	p.result(p.next(), emptyContent)
 	waits.wait(200)
@@ -84,7 +85,8 @@ func TestAsksInAllAreLimited(t *testing.T) {
 	a, b, p := w.connect("c1"), w.connect("c2"), w.provide("c1")
 	reply := a.start(callWithID("1"))
 	ask := p.next()
-	b.send(callWithID("1")).overLimit(503, "1", ReasonMaxAsksTotal, 1)
+	b.send(callWithID("1")).overLimit(200, "1", ReasonMaxAsksTotal, 1)
+	do(t, b.http, w.modernCall("1")).overLimit(503, "1", ReasonMaxAsksTotal, 1)
 	p.result(ask, emptyContent)
 	reply.wait(200)
 }
@@ -141,7 +143,8 @@ func TestANewContainerOverTheLimitIsRefused(t *testing.T) {
 	do(t, s.http, w.modernCall("1", func(r *http.Request) { r.URL.Path = "/containers/c2/mcp" })).overLimit(503, "1", ReasonMaxContainers, 1)
 	token, _ := w.faces.mint("c2", newest) // of a session whose container was forgotten
 	c2 := &mcpSession{w: w, http: s.http, path: "/containers/c2/mcp", token: token}
-	c2.send(pingBody).overLimit(503, "7", ReasonMaxContainers, 1)
+	c2.send(pingBody).overLimit(200, "7", ReasonMaxContainers, 1)
+	c2.send(toolsChangedByClient).overLimit(503, "", ReasonMaxContainers, 1)
 	do(t, s.http, c2.request("", method(http.MethodGet))).overLimit(503, "", ReasonMaxContainers, 1)
 	conn := w.raw(strings.ReplaceAll(subscribeRequest("5", `"toolsListChanged":true`), "/c1/", "/c2/"))
 	w.readResponse(bufio.NewReader(conn), "POST").overLimit(503, "5", ReasonMaxContainers, 1)
@@ -149,7 +152,7 @@ func TestANewContainerOverTheLimitIsRefused(t *testing.T) {
 	p.result(p.next(), emptyContent)
 	reply.wait(200)
 	w.connect("c1")
-	if w.mux.Lookup("c2") != nil || w.refusals(ReasonMaxContainers) != 5 {
+	if w.mux.Lookup("c2") != nil || w.refusals(ReasonMaxContainers) != 6 {
 		t.Errorf("c2 is there, or %d refusals were counted", w.refusals(ReasonMaxContainers))
 	}
 }

@@ -212,10 +212,16 @@ func (h *Handler) enterPosting(x *exchange) *mux.Container {
 		return nil
 	}
 	c, err := h.enter(p.container, p.sender)
-	if err != nil { // as a rule it ended while the body arrived
-		h.refuseEntry(x, err, p.requestID())
+	switch reason, d, over := h.faces.overLimit(err); {
+	case err == nil:
+		return c
+	case over && p.requestID() != nil:
+		d.id = p.requestID()
+		h.refuseRequest(x, legacy, reason, d)
+	default: // as a rule it ended while the body arrived
+		h.refuseEntry(x, err, nil)
 	}
-	return c
+	return nil
 }
 
 // refuseMessage refuses a message and echoes its id, except where the session is

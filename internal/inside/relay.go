@@ -40,17 +40,18 @@ func (h *Handler) relay(x *exchange, c *mux.Container, a *asking) {
 	case fullOf(err) != nil:
 		h.refuseFull(x, fullOf(err), a.message.ID)
 	case err != nil:
-		h.unasked(x, a.message.ID, err)
+		h.unasked(x, a, err)
 	default:
 		r.respond()
 	}
 }
 
 // unasked answers a request that could not be asked for an error.
-func (h *Handler) unasked(x *exchange, id []byte, err error) {
+func (h *Handler) unasked(x *exchange, a *asking, err error) {
+	id := a.message.ID
 	if reason, d, over := h.faces.overLimit(err); over {
 		d.id = id
-		h.refuse(x, reason, d)
+		h.refuseRequest(x, a.era, reason, d)
 		return
 	}
 	h.reply(x, failure(id, codeInvalidParams, invalidParams(err)), fasthttp.StatusOK)

@@ -193,7 +193,7 @@ func short(t *testing.T) *limit.Memory {
 
 func TestNothingNewIsBegunWhileMemoryIsShort(t *testing.T) {
 	w := begin(t, func(s *setup) { s.config.Memory = short(t) })
-	w.mux.Enter("known").Exit()
+	there(w.mux.Enter("known")).Exit()
 	p := w.provider("known")
 	c := w.ask("known", codec.CallTool, toolAsk)
 	p.answer(p.call(), result(toolAnswer))
