@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,5 +65,31 @@ func TestMetricsShowFilesAndCertificates(t *testing.T) {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("no %s", line)
 		}
+	}
+}
+
+func TestWhoSpeaksNoTLSIsCountedAndGetsNoWord(t *testing.T) {
+	c := onFreePorts()
+	c.TLSCert, c.TLSKey = certstest.New(t).Issue("localhost", time.Hour).Files(t.TempDir())
+	g := start(t, c)
+	defer closeNow(t, g)
+	for listener, address := range map[string]string{"inside": g.InsideAddr().String(), "outside": g.OutsideAddr().String()} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /requests HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		said, _ := io.ReadAll(conn) // it may be reset
+		if strings.Contains(string(said), "HTTP/") {
+			t.Errorf("%s answered %q", listener, said)
+		}
+		line := `gateway_refusals_total{listener="` + listener + `",reason="tls"} 1`
+		eventually(t, line, func() bool {
+			_, metrics := get(t, "http://"+g.OpsAddr().String()+"/metrics")
+			return strings.Contains(metrics, line)
+		})
 	}
 }
