@@ -54,15 +54,12 @@ type Config struct {
 	// TLS is what Dial uses for wss URLs; nil is the default configuration.
 	TLS *tls.Config
 
-	// Quiet, if it is not 0, is after how long of hearing nothing a peer is pinged.
-	// OnSilent is called when it says nothing to that for as long, and again until
-	// it does: what comes of it is the callee's to decide. It must not block.
-	Quiet    time.Duration
-	OnSilent func(Silence)
+	// Watch looks after a peer that says nothing. Nil: nobody does.
+	Watch *Watch
 }
 
 // Conn is one WebSocket. Append, AppendText, AppendCharged, Flush, Ping, Close, Cut, Pending,
-// Position, Arrived, Drained and SetUserTimeout may be called from any goroutine
+// Position, Arrived, Drained, Doubt and SetUserTimeout may be called from any goroutine
 // at any time, also after the end, when they do nothing; none of them blocks.
 type Conn struct {
 	sc  sock.Conn
@@ -79,7 +76,7 @@ type Conn struct {
 	more    bool        // there may be unread bytes behind what is being acted on
 	amid    atomic.Bool // it waits within a fragmented message; read by Drained
 
-	watch *watch // nil where Config.Quiet is 0
+	watch *watch // nil without a Config.Watch
 
 	entry  keepalive.Entry
 	busy   atomic.Bool // something was heard or sent since the last beat
@@ -125,7 +122,7 @@ func (c *Conn) init(nc net.Conn, early []byte, cfg *Config, client bool) {
 	}
 	c.in.client = client
 	c.in.within = noFragments
-	if cfg.Quiet > 0 {
+	if cfg.Watch != nil {
 		c.watch = new(watch)
 	}
 }
@@ -157,10 +154,7 @@ func (c *Conn) begin(h Handler) {
 		c.entry.Beater = (*pulse)(c)
 		c.cfg.Ring.Add(&c.entry)
 	}
-	if w := c.watch; w != nil {
-		w.timer = time.AfterFunc(time.Hour, c.look)
-		w.timer.Reset(c.cfg.Quiet)
-	}
+	c.beginWatch()
 }
 
 // SetUserTimeout bounds how long what we sent may stay unacknowledged before the

@@ -149,7 +149,7 @@ func (c *Conn) leave() {
 	if c.cfg.Ring != nil {
 		c.cfg.Ring.Remove(&c.entry)
 	}
-	c.watch.end()
+	c.endWatch()
 	c.in.release()
 }
 

@@ -2,6 +2,8 @@ package wsock
 
 import (
 	"errors"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -9,7 +11,21 @@ import (
 // ErrSilent is the cause of the ending of a connection that Silence.GiveUp ended.
 var ErrSilent = errors.New("the peer is silent: it did not even answer a ping")
 
-// Silence is a connection's whose peer did not answer a ping; see Config.OnSilent.
+// Watch says when a peer that says nothing is doubted: one that may be gone
+// without an end of TCP, behind something that acknowledges for it, or sooner than
+// TCP gives up.
+type Watch struct {
+	// Quiet is how long a peer may say nothing until it is pinged. It is asked
+	// before each look, of which there is one in that time.
+	Quiet func() time.Duration
+	// Pong is how long it then has until it is told of, and between that and the
+	// next time, as long as nothing comes.
+	Pong time.Duration
+	// Silent is told. What comes of it is the callee's to decide. It must not block.
+	Silent func(Silence)
+}
+
+// Silence is a connection's whose peer did not answer a ping.
 type Silence struct {
 	conn *Conn
 	mark uint64
@@ -32,19 +48,18 @@ func (s Silence) GiveUp() bool {
 // queuedMuch is more than our control frames leave unacknowledged.
 const queuedMuch = 1 << 10
 
-// watch looks after a connection whose peer may be gone without an end of TCP:
-// behind something that acknowledges for it, or sooner than TCP gives up.
+// watch is a Watch at work on one connection.
 type watch struct {
-	timer  *time.Timer   // set by begin
 	moves  atomic.Uint64 // signs of life so far
 	over   atomic.Bool   // the connection has ended
 	gaveUp atomic.Bool
 
-	// Of look alone.
-
-	seen   uint64 // moves at the last look
-	quiet  int    // looks in a row that found none
-	queued int    // bytes unacknowledged at the last look
+	mu      sync.Mutex // guards what follows; above the connection's
+	timer   *time.Timer
+	doubted bool   // look at once
+	seen    uint64 // moves at the last look
+	pinged  bool   // at the last look, or before it, and nothing came since
+	queued  int    // bytes unacknowledged at the last look
 }
 
 // stirs notes that something came.
@@ -62,13 +77,6 @@ func (w *watch) wrote(n int) {
 	}
 }
 
-func (w *watch) end() {
-	if w != nil && w.timer != nil {
-		w.over.Store(true)
-		w.timer.Stop()
-	}
-}
-
 // cause is why the connection ended, which err is if it was not given up.
 func (w *watch) cause(err error) error {
 	if w != nil && w.gaveUp.Load() {
@@ -77,10 +85,54 @@ func (w *watch) cause(err error) error {
 	return err
 }
 
+func (c *Conn) beginWatch() {
+	w := c.watch
+	if w == nil {
+		return
+	}
+	first := c.cfg.Watch.Quiet()
+	if pong := c.cfg.Watch.Pong; first > pong { // what was opened together is looked at in turn
+		first = pong + rand.N(first-pong)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(first, c.look)
+}
+
+func (c *Conn) endWatch() {
+	w := c.watch
+	if w == nil {
+		return
+	}
+	w.over.Store(true)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// Doubt has a peer pinged now, and told of if nothing comes within Watch.Pong. It
+// does nothing without a Watch.
+func (c *Conn) Doubt() {
+	w := c.watch
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil && !w.over.Load() && !w.pinged {
+		w.doubted = true
+		w.timer.Reset(0)
+	}
+}
+
 // look is one look at a connection, and schedules the next. A connection that is
 // being closed has bounds of its own.
 func (c *Conn) look() {
 	w := c.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.over.Load() {
 		return
 	}
@@ -93,15 +145,20 @@ func (c *Conn) look() {
 	}
 	w.queued = queued
 	moves := w.moves.Load()
-	if w.quiet++; moves != w.seen || shut {
-		w.quiet = 0
-	}
+	lives := moves != w.seen || shut
 	w.seen = moves
 	switch {
-	case w.quiet == 1:
+	case w.doubted, !lives && !w.pinged:
+		w.doubted, w.pinged = false, true
 		c.Ping()
-	case w.quiet > 1:
-		c.cfg.OnSilent(Silence{c, moves})
+	case lives:
+		w.pinged = false
+	default:
+		c.cfg.Watch.Silent(Silence{c, moves})
 	}
-	w.timer.Reset(c.cfg.Quiet)
+	if w.pinged {
+		w.timer.Reset(c.cfg.Watch.Pong)
+	} else {
+		w.timer.Reset(c.cfg.Watch.Quiet())
+	}
 }

@@ -12,7 +12,11 @@ import (
 )
 
 // giveUp has a connection be pinged after a second of silence, and given up when nothing comes within another.
-var giveUp = &Config{Quiet: time.Second, OnSilent: func(s Silence) { s.GiveUp() }}
+var giveUp = &Config{Watch: watching(func(s Silence) { s.GiveUp() })}
+
+func watching(silent func(Silence)) *Watch {
+	return &Watch{Quiet: func() time.Duration { return time.Second }, Pong: time.Second, Silent: silent}
+}
 
 // watched is a served connection, over a pipe whose fake clock the test moves.
 func watched(t *testing.T, f func(c *Conn, peer *pipePeer, r *recorder)) {
@@ -130,7 +134,7 @@ func TestASilenceThatIsOverEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silences := make(chan Silence, 16)
 		ours, theirs := net.Pipe()
-		c := New(ours, nil, &Config{Quiet: time.Second, OnSilent: func(s Silence) { silences <- s }})
+		c := New(ours, nil, &Config{Watch: watching(func(s Silence) { silences <- s })})
 		peer := &pipePeer{Conn: theirs}
 		go peer.read()
 		r := newRecorder()
@@ -153,5 +157,36 @@ func TestASilenceThatIsOverEndsNothing(t *testing.T) {
 		if later.GiveUp() {
 			t.Error("given up although the connection has ended")
 		}
+	})
+}
+
+func TestADoubtedPeerIsPingedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		w := watching(func(s Silence) { s.GiveUp() })
+		w.Quiet = func() time.Duration { return 1_000_000 * time.Hour }
+		c := New(ours, nil, &Config{Watch: w})
+		peer := &pipePeer{Conn: theirs}
+		go peer.read()
+		r := newRecorder()
+		c.Serve(r)
+		pass(time.Minute)
+		for range 3 { // it answers
+			c.Doubt()
+			c.Doubt() // once is enough
+			if got := peer.take(); !bytes.Equal(got, aPing) {
+				t.Fatalf("a doubted peer got %s, wanted a ping", hex(got))
+			}
+			peer.send(wstest.OpPong, "")
+			pass(1100 * time.Millisecond)
+		}
+		began := time.Now()
+		c.Doubt()
+		if e := <-r.ended; !errors.Is(e.Cause, ErrSilent) || time.Since(began) != time.Second {
+			t.Errorf("ended with %+v after %v", e, time.Since(began))
+		}
+		c.Doubt() // after the end
+		theirs.Close()
+		synctest.Wait()
 	})
 }

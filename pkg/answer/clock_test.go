@@ -53,6 +53,8 @@ func (s *fakeSocket) Serve(h wsock.Handler) { s.h = h }
 func (s *fakeSocket) Flush()                {}
 func (s *fakeSocket) Pending() int          { return 0 }
 func (s *fakeSocket) Position() uint64      { return s.position.Load() }
+func (s *fakeSocket) Doubt()                {}
+
 func (s *fakeSocket) Arrived(at uint64) bool {
 	return !s.slow.Load() || s.arrived.Load() >= at
 }

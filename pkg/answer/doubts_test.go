@@ -27,11 +27,17 @@ func (p *silentPeer) Ended(e wsock.Ending)                     { p.ended <- e }
 func (p *silentPeer) pong() { _, _ = p.Write([]byte{0x8a, 0}) }
 
 // doubted has sockets whose gateway is silent on them, in a bubble, until f returns.
-func doubted(t *testing.T, sockets int, knock func(context.Context) error, f func(peers []*silentPeer)) {
+func doubted(t *testing.T, sockets int, quiet func() time.Duration, knock func(context.Context) error, f func(peers []*silentPeer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		d := &doubts{ctx: ctx, knock: knock}
-		cfg := &wsock.Config{Client: true, Quiet: pingAfter, OnSilent: d.raise}
+		var conns []*wsock.Conn
+		d := &doubts{ctx: ctx, knock: knock, spread: func() {
+			for _, c := range conns {
+				c.Doubt()
+			}
+		}}
+		watch := &wsock.Watch{Quiet: quiet, Pong: pong, Silent: d.raise}
+		cfg := &wsock.Config{Client: true, Watch: watch}
 		var peers []*silentPeer
 		for range sockets {
 			ours, theirs := net.Pipe()
@@ -43,7 +49,8 @@ func doubted(t *testing.T, sockets int, knock func(context.Context) error, f fun
 					}
 				}
 			}()
-			wsock.New(ours, nil, cfg).Serve(p)
+			conns = append(conns, wsock.New(ours, nil, cfg))
+			conns[len(conns)-1].Serve(p)
 			peers = append(peers, p)
 		}
 		f(peers)
@@ -56,10 +63,12 @@ func doubted(t *testing.T, sockets int, knock func(context.Context) error, f fun
 	})
 }
 
+func always() time.Duration { return leastQuiet }
+
 func answers(context.Context) error { return nil }
 
 func TestASocketOnWhichAGatewayIsSilentThatAnswersElsewhereIsGivenUp(t *testing.T) {
-	doubted(t, 3, answers, func(peers []*silentPeer) {
+	doubted(t, 3, always, answers, func(peers []*silentPeer) {
 		began := time.Now()
 		for _, p := range peers {
 			if e := <-p.ended; !errors.Is(e.Cause, wsock.ErrSilent) {
@@ -79,7 +88,7 @@ func TestNothingIsGivenUpWhileTheGatewayAnswersNowhere(t *testing.T) {
 		<-timeout.Done()
 		return timeout.Err()
 	}
-	doubted(t, 3, knock, func(peers []*silentPeer) {
+	doubted(t, 3, always, knock, func(peers []*silentPeer) {
 		pass(time.Hour)
 		for _, p := range peers {
 			if len(p.ended) > 0 {
@@ -92,9 +101,9 @@ func TestNothingIsGivenUpWhileTheGatewayAnswersNowhere(t *testing.T) {
 // A busy gateway answers late, on every socket alike.
 func TestABusyGatewayLosesNoSocket(t *testing.T) {
 	const late = 1700 * time.Millisecond // more than is waited before there is doubt
-	doubted(t, 1, func(ctx context.Context) error { pass(late); return nil }, func(peers []*silentPeer) {
+	doubted(t, 1, always, func(ctx context.Context) error { pass(late); return nil }, func(peers []*silentPeer) {
 		for range 100 {
-			pass(pingAfter + late)
+			pass(leastQuiet + late)
 			peers[0].pong()
 		}
 		if len(peers[0].ended) > 0 {
@@ -105,12 +114,34 @@ func TestABusyGatewayLosesNoSocket(t *testing.T) {
 
 func TestAGatewayIsAskedOnceAboutManySockets(t *testing.T) {
 	var asked atomic.Int32
-	doubted(t, 200, func(context.Context) error { asked.Add(1); return nil }, func(peers []*silentPeer) {
+	doubted(t, 200, always, func(context.Context) error { asked.Add(1); return nil }, func(peers []*silentPeer) {
 		for _, p := range peers {
 			<-p.ended
 		}
 		if n := asked.Load(); n > 4 {
 			t.Errorf("asked %d times about %d sockets", n, len(peers))
+		}
+	})
+}
+
+// Many sockets are pinged seldom; what is found on one is looked for on all.
+func TestOneSocketThatIsGivenUpMakesAllDoubted(t *testing.T) {
+	var opened atomic.Int32
+	quiet := func() time.Duration {
+		if opened.Add(1) == 1 {
+			return leastQuiet
+		}
+		return 1_000_000 * time.Hour
+	}
+	doubted(t, 50, quiet, answers, func(peers []*silentPeer) {
+		began := time.Now()
+		for _, p := range peers {
+			if e := <-p.ended; !errors.Is(e.Cause, wsock.ErrSilent) {
+				t.Errorf("ended with %+v", e)
+			}
+		}
+		if took := time.Since(began); took > 4500*time.Millisecond {
+			t.Errorf("given up after %v", took)
 		}
 	})
 }

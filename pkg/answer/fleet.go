@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,9 +75,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 	s.Header, s.TLS, s.MaxMessage, s.Drain, s.Logger, s.Hooks = f.Header, f.TLS, f.MaxMessage, f.Drain, f.Logger, f.Hooks
 	log := s.logger()
 	r := &fleet{Fleet: f, ctx: ctx, base: base, log: log, members: make(map[string]*member)}
-	doubts := &doubts{ctx: ctx, knock: r.knock}
+	doubts := &doubts{ctx: ctx, knock: r.knock, spread: r.doubt}
 	defer doubts.end()
-	r.socket, r.lasting = s.sockets(log, doubts)
+	r.socket, r.listens, r.notifies = s.sockets(log, doubts, r.quiet)
 	r.pace.free = f.Dials
 	if f.Dials == 0 {
 		r.pace.free = DefaultDials
@@ -89,13 +91,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 // before those of pace and of a member's run.
 type fleet struct {
 	*Fleet
-	ctx     context.Context
-	base    string
-	log     *slog.Logger
-	socket  *wsock.Config
-	lasting *wsock.Config
-	hush    hush
-	pace    pace
+	ctx      context.Context
+	base     string
+	log      *slog.Logger
+	socket   *wsock.Config
+	listens  *wsock.Config
+	notifies *wsock.Config
+	hush     hush
+	pace     pace
 
 	ending sync.WaitGroup // members that are being left
 
@@ -178,6 +181,22 @@ func (f *fleet) leaveAll() {
 	f.mu.Unlock()
 	f.ending.Wait()
 	f.log.Info("stopped serving the gateway's containers")
+}
+
+// quiet is how long each /requests connection may be quiet: many take turns, so that there is a ping soon after the gateway
+// has gone, and not many while it is there.
+func (f *fleet) quiet() time.Duration {
+	return max(leastQuiet, time.Duration(f.counters.containers.Load())*time.Second/pingsPerSecond)
+}
+
+// doubt has the gateway asked now whether it is still there, on every socket that lasts.
+func (f *fleet) doubt() {
+	f.mu.Lock()
+	members := slices.Collect(maps.Values(f.members))
+	f.mu.Unlock()
+	for _, m := range members {
+		m.run.doubt()
+	}
 }
 
 // knock makes the gateway answer something, for whichever container.

@@ -79,7 +79,7 @@ type list struct {
 func (f *fleet) suspectList() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.list.giveUp != nil && time.Since(f.list.began) >= pingAfter {
+	if f.list.giveUp != nil && time.Since(f.list.began) >= pong {
 		f.list.giveUp(errListSilent)
 	}
 }

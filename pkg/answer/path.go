@@ -60,7 +60,7 @@ const maxHandshakes = 256
 // openAnswer makes one attempt. A path that every container has waits its turn in the fleet; a call's does not, for
 // somebody waits for it.
 func (r *run) openAnswer(announced context.Context, k codec.Kind, url string) (socket, error) {
-	cfg := r.lasting
+	cfg := r.notifies
 	if !k.Many() {
 		cfg = r.socket
 		select {

@@ -20,9 +20,6 @@ const (
 	dialTimeout = 3 * time.Second
 	// lineWait is the longest wait between two attempts to open /requests.
 	lineWait = 2 * time.Second
-	// pingAfter is after how long of hearing nothing on /requests or the notifications path we ping, and after as long again
-	// doubt; see doubts.
-	pingAfter = time.Second
 
 	// settled is how long a /requests connection that brought no ask must have lasted for the next wait to be short.
 	settled = 10 * time.Second
@@ -42,7 +39,8 @@ type run struct {
 	base      string
 	log       *slog.Logger
 	socket    *wsock.Config // of a path for one answer
-	lasting   *wsock.Config // of /requests and the notifications path
+	listens   *wsock.Config // of /requests
+	notifies  *wsock.Config // of the notifications path
 	admission admission     // nil: dial at any time
 	hush      *hush         // nil: alone, and heard
 	silent    func()        // called when the gateway was silent on a socket; nil: nobody cares
@@ -192,6 +190,18 @@ func (r *run) disconnected(err error) {
 	}
 }
 
+// doubt has the gateway asked now whether it is still there, on every socket that lasts.
+func (r *run) doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.requests != nil {
+		r.requests.Doubt()
+	}
+	for _, p := range r.telling {
+		p.sock.Doubt()
+	}
+}
+
 // suspect tells who cares that a socket ended because the gateway was silent on it.
 func (r *run) suspect(e wsock.Ending) {
 	if r.silent != nil && errors.Is(e.Cause, wsock.ErrSilent) {
@@ -206,7 +216,7 @@ func (r *run) openLine() (socket, error) {
 		}
 		defer r.admission.handshaken()
 	}
-	return r.open(r.listening, r.base+"/requests", r.lasting)
+	return r.open(r.listening, r.base+"/requests", r.listens)
 }
 
 func (r *run) open(ctx context.Context, url string, cfg *wsock.Config) (socket, error) {

@@ -61,6 +61,7 @@ type socket interface {
 	Pending() int
 	Position() uint64
 	Arrived(position uint64) bool
+	Doubt()
 }
 
 // Run keeps a /requests connection open and answers what it brings, until ctx ends; an unreachable gateway, a lost
@@ -87,9 +88,9 @@ func (s *Server) Run(ctx context.Context) error {
 		log = log.With("container", s.Container)
 	}
 	r := &run{Server: s, handler: s.Handler, base: base, log: log}
-	doubts := &doubts{ctx: ctx, knock: r.knock}
+	doubts := &doubts{ctx: ctx, knock: r.knock, spread: r.doubt}
 	defer doubts.end()
-	r.socket, r.lasting = s.sockets(log, doubts)
+	r.socket, r.listens, r.notifies = s.sockets(log, doubts, func() time.Duration { return leastQuiet })
 	r.start(ctx)
 	<-ctx.Done()
 	r.end()
@@ -103,16 +104,19 @@ func (s *Server) logger() *slog.Logger {
 	return slog.Default()
 }
 
-// sockets are what the paths for one answer, and the sockets that last, are opened with.
-func (s *Server) sockets(log *slog.Logger, d *doubts) (short, lasting *wsock.Config) {
+// sockets are what a path for one answer, /requests and the notifications path are opened with.
+func (s *Server) sockets(log *slog.Logger, d *doubts, quiet func() time.Duration) (answers, listens, notifies *wsock.Config) {
 	c := wsock.Config{Client: true, MaxMessage: s.MaxMessage, TLS: s.TLS}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = DefaultMaxMessage
 	}
 	c.OnPanic = func(value any, stack []byte) { s.panicked(log, value, stack) }
-	lasts := c
-	lasts.Quiet, lasts.OnSilent = pingAfter, d.raise
-	return &c, &lasts
+	watched := func(quiet func() time.Duration) *wsock.Config {
+		w := c
+		w.Watch = &wsock.Watch{Quiet: quiet, Pong: pong, Silent: d.raise}
+		return &w
+	}
+	return &c, watched(quiet), watched(func() time.Duration { return notificationsQuiet })
 }
 
 // baseURL is what the protocol's paths are appended to; of names the struct whose Gateway it is.

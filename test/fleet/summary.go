@@ -122,10 +122,11 @@ func (t *trial) levels(interrupted bool) {
 		case !level.judged:
 		case t.soak:
 			rise := line.rise(t.watched - half)
-			if verdict = fmt.Sprintf("%+.1f %% in the last half: flat", rise); line.rises(t.watched-half, allowed) {
+			if verdict = fmt.Sprintf("%+.1f %% in the last half: flat", rise); line.rises(t.watched-half, allowed) || !flat(settled, c) {
 				verdict = fmt.Sprintf("%+.1f %% in the last half: NOT FLAT", rise)
 				if !interrupted {
-					t.faults.add("%s %s rose by %.1f %% over the last %v", process, level.quantity, rise, (t.watched - half).Round(time.Second))
+					t.faults.add("%s %s rose from %d to %d, by %.1f %% over the last %v", process, level.quantity, settled, c, rise,
+						(t.watched - half).Round(time.Second))
 				}
 			}
 		case flat(settled, c):
