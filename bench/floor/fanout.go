@@ -9,8 +9,11 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/diverge-network/gateway/internal/sock"
 )
 
 // streams are the open event streams, by descriptor: writing to one is one system call.
@@ -20,11 +23,12 @@ type streams struct {
 }
 
 type stream struct {
-	fd int
-	nc net.Conn
+	fd   int
+	nc   net.Conn
+	pair string // whose it is; empty: everybody's
 }
 
-func (s *streams) add(nc net.Conn) {
+func (s *streams) add(nc net.Conn, pair string) {
 	raw, err := nc.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return
@@ -32,7 +36,7 @@ func (s *streams) add(nc net.Conn) {
 	_ = raw.Control(func(fd uintptr) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.all = append(s.all, stream{int(fd), nc})
+		s.all = append(s.all, stream{int(fd), nc, pair})
 	})
 }
 
@@ -42,11 +46,23 @@ func (s *streams) remove(nc net.Conn) {
 	s.all = slices.DeleteFunc(s.all, func(have stream) bool { return have.nc == nc })
 }
 
+// of is the streams of a pair alone.
+func (s *streams) of(pair string) *streams {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &streams{all: slices.DeleteFunc(slices.Clone(s.all), func(one stream) bool { return one.pair != pair })}
+}
+
 // trigger writes each message that comes to every event stream, as the event that the gateway makes of it. With batch the
-// messages of one read go out in one write to each stream; with halves two goroutines have half of the streams each.
+// messages of one read go out in one write to each stream; with halves two goroutines have half of the streams each; with a
+// pair only the stream that was opened with the same one hears it.
 func (f *Floors) trigger(nc net.Conn, query string) {
 	batch, halves := strings.Contains(query, "batch"), strings.Contains(query, "halves")
-	write := f.streams.write
+	to := &f.streams
+	if strings.HasPrefix(query, pairQuery) {
+		to = to.of(query)
+	}
+	write := to.write
 	if halves {
 		var second chan []byte
 		var done chan struct{}
@@ -54,23 +70,25 @@ func (f *Floors) trigger(nc net.Conn, query string) {
 		defer close(second)
 		go func() {
 			for event := range second {
-				f.streams.write(event, 1, 2)
+				to.write(event, 1, 2)
 				done <- struct{}{}
 			}
 		}()
 		write = func(event []byte, _, _ int) {
 			second <- event
-			f.streams.write(event, 0, 2)
+			to.write(event, 0, 2)
 			<-done
 		}
 	}
 	room, events := make([]byte, 256<<10), []byte(nil)
+	c := sock.Wrap(nc)
 	for n := 0; ; {
-		r, err := nc.Read(room[n:])
+		chunk, err := c.ReadIdle()
 		if err != nil {
 			return
 		}
-		n += r
+		n += copy(room[n:], chunk.B)
+		chunk.Release()
 		rest := room[:n]
 		events = events[:0]
 		for {
@@ -92,6 +110,16 @@ func (f *Floors) trigger(nc net.Conn, query string) {
 	}
 }
 
+// sendNow is a write that never waits, so that the scheduler is not told that it might.
+func sendNow(fd int, b []byte) (int, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
 // write writes event to one of so many shares of the streams.
 func (s *streams) write(event []byte, share, shares int) {
 	s.mu.Lock()
@@ -99,7 +127,7 @@ func (s *streams) write(event []byte, share, shares int) {
 	s.mu.Unlock()
 	for _, to := range all[share*len(all)/shares : (share+1)*len(all)/shares] {
 		for rest := event; len(rest) > 0; {
-			n, err := unix.Write(to.fd, rest)
+			n, err := sendNow(to.fd, rest)
 			switch {
 			case err == nil:
 				rest = rest[n:]

@@ -32,6 +32,12 @@ const (
 	TriggerPath = "/trigger" // upgrade; each message goes to all event streams. ?batch and ?halves: see fanout
 )
 
+// pairQuery begins the query of an event stream and of the trigger that it alone hears.
+const pairQuery = "pair="
+
+// Pair is the path of a trigger or an event stream, as one of a pair.
+func Pair(path string, i int) string { return fmt.Sprintf("%s?%s%d", path, pairQuery, i) }
+
 // Result is the result that a server answers with: about 256 bytes with the response around it.
 var Result = ResultOf(200)
 

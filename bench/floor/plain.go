@@ -51,9 +51,9 @@ func (f *Floors) serve(nc net.Conn) (kept bool) {
 		head = bytes.Index(room[:n], headEnd)
 	}
 	line, _, _ := bytes.Cut(room[:n], []byte(" HTTP/1.1\r\n"))
-	method, path, _ := strings.Cut(string(line), " ")
+	method, target, _ := strings.Cut(string(line), " ")
 	if method == "POST" {
-		posts(nc, room, n, path)
+		posts(nc, room, n, target)
 		heads.Put(room)
 		return false
 	}
@@ -62,13 +62,13 @@ func (f *Floors) serve(nc net.Conn) (kept bool) {
 		out = appendSwitching(out[:0], key)
 	}
 	heads.Put(room)
+	path, query, _ := strings.Cut(target, "?")
 	if path == StreamPath { // before it is told that it hears
-		f.streams.add(nc)
+		f.streams.add(nc, query)
 	}
 	if _, err := nc.Write(out); err != nil {
 		return false
 	}
-	path, query, _ := strings.Cut(path, "?")
 	switch {
 	case path == AnswerPath:
 		takeAnswer(nc, false, reply)

@@ -35,8 +35,9 @@ func (t *tally) due() (again int64, err error) {
 		p.next = now
 	}
 	for p.next <= now && len(p.free) > 0 {
-		c := p.free[len(p.free)-1]
-		p.free = p.free[:len(p.free)-1]
+		// Who has been free longest: the others' connections would be given up as idle.
+		c := p.free[0]
+		p.free = append(p.free[:0], p.free[1:]...)
 		if err := c.call(p.next); err != nil {
 			return 0, err
 		}

@@ -24,13 +24,21 @@ func growth(r *suite.Results) string {
 	if r.Growth == nil {
 		return ""
 	}
-	t := table{{"containers", "exchanges/s", "p99", "CPU each", "CPU ÷ 10 containers", "rate ÷ 10 containers", "notifications/s", "CPU ÷ 10 containers", "idle, heap + stack", "RSS"}}
+	t := table{{"containers", "exchanges/s", "p99", "CPU each", "CPU ÷ 10 containers", "rate ÷ 10 containers", "notifications/s", "CPU ÷ 10 containers", "a bare loop's", "idle, heap + stack", "RSS"}}
 	for _, s := range r.Growth.Sizes {
 		t.add(separated(int64(s.Containers)), count(s.Exchange.Median(suite.Rate)), micros(s.Exchange.Median(suite.P99)), micros(s.Exchange.Median(suite.CPU)),
 			ratio(suite.Over(s.Exchange, s.ExchangeFew, suite.CPU)), short(suite.Over(s.Exchange, s.ExchangeFew, suite.Rate)),
-			count(s.Notify.Median(suite.Rate)), short(suite.Over(s.Notify, s.NotifyFew, suite.CPU)), each(s, s.Cost.Sum()), each(s, s.Cost.RSS))
+			count(s.Notify.Median(suite.Rate)), short(suite.Over(s.Notify, s.NotifyFew, suite.CPU)), bare(s), each(s, s.Cost.Sum()), each(s, s.Cost.RSS))
 	}
 	return t.String() + "\n![Growth](performance/growth.svg)\n"
+}
+
+// bare is how much more processor time a notification of a bare loop takes; of results from before that was measured, nothing.
+func bare(s suite.GrowthSize) string {
+	if s.Bare == nil {
+		return "–"
+	}
+	return short(suite.Over(s.Bare, s.BareFew, suite.CPU))
 }
 
 // each is bytes of one container, where there are enough of them that the process itself does not count.

@@ -31,6 +31,10 @@ type GrowthSize struct {
 	// Notifications, as many under way, each to the stream of its container.
 	Notify    *Series `json:"notify"`
 	NotifyFew *Series `json:"notify_few"`
+
+	// A bare loop over as many pairs of sockets: what more and more sockets cost the machine.
+	Bare    *Series `json:"bare"`
+	BareFew *Series `json:"bare_few"`
 }
 
 const (
@@ -54,10 +58,14 @@ func MeasureGrowth(p Plan) (*Growth, error) {
 	if err != nil {
 		return nil, err
 	}
+	bareFew, err := s.pairs(fewContainers)
+	if err != nil {
+		return nil, err
+	}
 	p.Rounds = pick(p, 5, 3)
 	out := new(Growth)
 	for _, n := range pick(p, []int{10, 100, 1000, 6000}, []int{10, 1000}) {
-		size, err := growTo(p, few, n)
+		size, err := growTo(p, few, bareFew, n)
 		if err != nil {
 			return nil, fmt.Errorf("%d containers: %w", n, err)
 		}
@@ -73,19 +81,25 @@ func MeasureGrowth(p Plan) (*Growth, error) {
 	return out, nil
 }
 
-func growTo(p Plan, few *populated, n int) (*GrowthSize, error) {
+func growTo(p Plan, few *populated, bareFew entrant, n int) (*GrowthSize, error) {
 	var s stage
 	defer s.close()
 	many, err := s.populate(n)
 	if err != nil {
 		return nil, err
 	}
-	got, err := contest(p, crewOf("few", few.exchange, few.gateway.PID()), crewOf("many", many.exchange, many.gateway.PID()),
+	bare, err := s.pairs(n)
+	if err != nil {
+		return nil, err
+	}
+	bareFew.name, bare.name = "bare few", "bare many"
+	got, err := contest(p, bareFew, bare, crewOf("few", few.exchange, few.gateway.PID()), crewOf("many", many.exchange, many.gateway.PID()),
 		crewOf("notify few", few.notify, few.gateway.PID()), crewOf("notify many", many.notify, many.gateway.PID()))
 	if err != nil {
 		return nil, err
 	}
-	return &GrowthSize{Containers: n, Cost: many.cost, Exchange: got["many"], ExchangeFew: got["few"], Notify: got["notify many"], NotifyFew: got["notify few"]}, nil
+	return &GrowthSize{Containers: n, Cost: many.cost, Exchange: got["many"], ExchangeFew: got["few"], Notify: got["notify many"], NotifyFew: got["notify few"],
+		Bare: got["bare many"], BareFew: got["bare few"]}, nil
 }
 
 // populate starts a gateway and opens containers.
@@ -134,19 +148,47 @@ func (s *stage) populate(n int) (*populated, error) {
 
 // addNotifiers shares the containers out among as many notifiers as there are callers.
 func (w *populated) addNotifiers(containers []*container) error {
+	pairs := make([]load.Pair, len(containers))
+	for i, c := range containers {
+		pairs[i] = load.Pair{Notifications: c.notifications, Stream: c.stream}
+		c.stream = -1
+	}
+	return addNotifiers(w.notify, pairs)
+}
+
+func addNotifiers(crew *load.Crew, pairs []load.Pair) error {
 	publication, err := load.NewFrame(notification(notificationText))
 	if err != nil {
 		return err
 	}
-	shares := make([][]load.Pair, min(growingCallers, len(containers)))
-	for i, c := range containers {
-		shares[i%len(shares)] = append(shares[i%len(shares)], load.Pair{Notifications: c.notifications, Stream: c.stream})
-		c.stream = -1
+	shares := make([][]load.Pair, min(growingCallers, len(pairs)))
+	for i, p := range pairs {
+		shares[i%len(shares)] = append(shares[i%len(shares)], p)
 	}
 	for _, share := range shares {
-		if err := w.notify.AddNotifier(share, publication); err != nil {
+		if err := crew.AddNotifier(share, publication); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pairs starts a floor, and is the entrant that does with n pairs of its sockets what populated.notify does.
+func (s *stage) pairs(n int) (e entrant, err error) {
+	f, crew := s.role("floor"), s.crew(load.NewCrew(loops))
+	if s.err != nil {
+		return e, s.err
+	}
+	pairs := make([]load.Pair, n)
+	for i := range pairs {
+		if pairs[i].Stream, err = listening(f.Plain, wire.Listen(floor.Pair(floor.StreamPath, i), "x")); err != nil {
+			return e, err
+		}
+		if pairs[i].Notifications, err = upgraded(f.Plain, floor.Pair(floor.TriggerPath, i)); err != nil {
+			pairs[i].Stream.Close()
+			return e, err
+		}
+		s.closing = append(s.closing, pairs[i].Notifications.Close)
+	}
+	return crewOf("bare", crew, f.PID()), addNotifiers(crew, pairs)
 }

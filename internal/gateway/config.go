@@ -154,8 +154,8 @@ func (c *Config) listeners() [3]listener {
 	return [3]listener{
 		// Whoever has all of the containers' descriptors must not have those by which the calls that were let in are
 		// answered, nor anybody those of the probes: a gateway that looks dead is restarted.
-		{flag: "--outside", address: c.Outside, spares: 32},
-		{flag: "--inside", address: c.Inside, spares: 8},
+		{flag: "--outside", address: c.Outside, spares: 64},
+		{flag: "--inside", address: c.Inside, spares: 16},
 		// Metrics and probes show no payload, and are there to be scraped from elsewhere.
 		{flag: "--ops", address: c.Ops, open: true},
 	}

@@ -1,7 +1,6 @@
 package inside
 
 import (
-	"net"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ type events struct {
 	face         *Face
 	session      sessionID     // of a GET
 	subscription *subscription // of a subscriptions/listen; nil for a GET
-	conn         *sock.Conn
+	conn         sock.Direct
 
 	// identity is who opened it. Once it is open, of who judges it again.
 	identity auth.Identity
@@ -87,19 +86,20 @@ func (h *Handler) listen(x *exchange, container string) {
 // owns from here on, and exits the container when it ends.
 func (h *Handler) stream(conn *sock.Conn, l *listening) {
 	e := &events{handler: h, container: l.container, face: l.container.Sink().(*Face), session: l.session.id,
-		subscription: l.subscription, conn: conn, identity: l.identity}
+		subscription: l.subscription, identity: l.identity}
+	e.conn.Init(conn)
 	h.running.Add(1) // the caller counts as well, until it returns
 	reading := false
 	defer func() {
 		if !reading {
-			_ = conn.Close()
+			_ = e.conn.Close()
 			l.container.Exit()
 			h.running.Done()
 		}
 	}()
-	defer h.guardStream(conn)
+	defer h.guardStream(&e.conn)
 	e.head, e.beat.Beater = appendStreamHead(nil, l.sharing), e
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+	if err := e.conn.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
 	if e.subscription != nil {
@@ -134,7 +134,7 @@ func (h *Handler) refuseStream(conn *sock.Conn) {
 func (e *events) read() {
 	defer e.handler.running.Done()
 	defer e.container.Exit()
-	defer e.handler.guardStream(e.conn)
+	defer e.handler.guardStream(&e.conn)
 	defer e.handler.roster.leave(e)
 	defer e.face.closed(e)
 	defer e.handler.ring.Remove(&e.beat)
@@ -149,7 +149,7 @@ func (e *events) read() {
 }
 
 // guardStream keeps a panic on an event stream from ending more than the stream.
-func (h *Handler) guardStream(conn net.Conn) {
+func (h *Handler) guardStream(conn *sock.Direct) {
 	if value := recover(); value != nil {
 		h.panicked(PanicStream, value, debug.Stack())
 		_ = conn.Close()

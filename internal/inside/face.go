@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/diverge-network/gateway/internal/toolheader"
-	"github.com/diverge-network/gateway/pkg/codec"
 	"github.com/diverge-network/gateway/pkg/stream"
 )
 
@@ -43,46 +42,6 @@ const (
 	methodProgress     = "notifications/progress"
 	methodToolsChanged = "notifications/tools/list_changed"
 )
-
-// eventOverhead is what an event adds to its JSON: "event: message", "data: "
-// and the line breaks.
-const eventOverhead = 32
-
-// Notify sends a notification to every session that has a stream open (protocol
-// N7), encoded once, whatever their number, into bytes that all streams share,
-// and to the subscriptions that asked for it. Progress is for the one request
-// that asked for it.
-func (f *Face) Notify(n codec.Notification) {
-	if string(n.Method) == methodProgress {
-		f.progress(n)
-		return
-	}
-	if f.tools.Load() != nil && string(n.Method) == methodToolsChanged {
-		f.tools.Store(nil)
-	}
-	heard := 0
-	if f.hub.Streams() > 0 {
-		heard = f.hub.Publish(stream.Message{Bytes: notificationEvent(n), Key: stream.KeyOf(n)})
-	}
-	if subscribed := f.subscriptions.Load(); subscribed != nil {
-		heard += subscribed.publish(n)
-	}
-	if heard == 0 {
-		f.faces.observer.Unheard(UnheardNoStream)
-	}
-}
-
-func notificationEvent(n codec.Notification) []byte {
-	envelope := codec.GetBuffer(len(n.Raw) + eventOverhead)
-	defer envelope.Release()
-	envelope.B = codec.AppendNotificationEnvelope(envelope.B, n)
-	return eventOf(envelope.B)
-}
-
-// eventOf is a JSON-RPC message as an event with bytes of its own.
-func eventOf(message []byte) []byte {
-	return codec.AppendEvent(make([]byte, 0, len(message)+eventOverhead), message)
-}
 
 // live reports whether a session has neither ended nor expired.
 func (f *Face) live(s session) bool {

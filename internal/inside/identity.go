@@ -76,7 +76,7 @@ func (h *Handler) rejudge() {
 }
 
 func (h *Handler) rejudgeStream(e *events, now time.Time) {
-	defer h.guardStream(e.conn)
+	defer h.guardStream(&e.conn)
 	who, err := h.keys.Renew(e.identity, now)
 	if err != nil {
 		e.face.expel(e)

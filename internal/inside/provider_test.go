@@ -101,8 +101,9 @@ func (p *provider) result(a heard, result string) {
 	p.answer(a, codec.AppendResult(nil, []byte(result)))
 }
 
-// notify pushes a notification, as soon as the container's path for them is there.
-func (p *provider) notify(raw string) {
+// notify pushes notifications that come together, as soon as the container's path
+// for them is there.
+func (p *provider) notify(raw ...string) {
 	p.t.Helper()
 	for p.push == nil {
 		select {
@@ -115,7 +116,11 @@ func (p *provider) notify(raw string) {
 			p.t.Fatal("the notifications ask was not announced")
 		}
 	}
-	p.push.Notification(codec.AppendResult(nil, []byte(raw)))
+	var frames [][]byte
+	for _, one := range raw {
+		frames = append(frames, codec.AppendResult(nil, []byte(one)))
+	}
+	p.push.Notification(frames...)
 }
 
 // echo answers every ask until the test ends: a call with its own arguments.

@@ -26,6 +26,7 @@ type answer struct {
 	many    bool          // the path is of notifications
 	first   *codec.Buffer // the answer, until the path's end says whether it is one (protocol A4)
 	phase   atomic.Int32
+	came    *bundle // notifications that came together; nil where there are none
 }
 
 // openAnswer opens the answer path, or refuses it. From Open on the path must
@@ -108,8 +109,7 @@ func (s *answer) closeUnserved() { s.conn.Close(1000, "the ask was cancelled") }
 func (s *answer) Message(b *codec.Buffer) *wsock.Violation {
 	switch {
 	case s.path.Kind().Many():
-		s.path.Notification(b.B)
-		b.Release()
+		s.gather(b)
 	case s.path.Arrived():
 		s.first = b
 	default:

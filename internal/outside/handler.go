@@ -121,7 +121,7 @@ func New(config Config) *Handler {
 		h.log = slog.Default()
 	}
 	h.roster.init()
-	h.sockets = wsock.Config{MaxMessage: config.MaxMessage, OnPanic: h.socketPanicked}
+	h.sockets = wsock.Config{MaxMessage: config.MaxMessage, Stacks: new(wsock.Stacks), OnPanic: h.socketPanicked}
 	if config.Ping > 0 {
 		h.sockets.Ring = keepalive.NewRing(config.Ping / 2)
 		h.sockets.Ring.Panicked = h.socketPanicked

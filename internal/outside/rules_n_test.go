@@ -96,6 +96,7 @@ func TestN3_AnErrorIsTheLastMessageWhateverFollows(t *testing.T) {
 				p, path := w.listening("default")
 				path.Binary(notification("first"))
 				path.Binary(failure(`{"code":-32000,"message":"over"}`))
+				p.dealtWith(path) // what comes together with the error is another test's
 				path.Binary(notification("too late"))
 				w.hears("default", `{"method":"first"}`)
 				p.dealtWith(path)

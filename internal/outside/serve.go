@@ -91,6 +91,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	h.roster.cutArrivals()
 	h.cut(lingering)
 	err := h.drain(ctx)
+	h.sockets.Stacks.Close()
 	if h.sockets.Ring != nil {
 		h.sockets.Ring.Close()
 	}

@@ -14,6 +14,8 @@ func readSocket(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS
 
 func tryWrite(syscall.RawConn, []byte, []byte, bool) (int, error) { return 0, errors.ErrUnsupported }
 
+func tryNow(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
 func departed(syscall.RawConn) bool { return false }
 
 func unread(syscall.RawConn) bool { return true }

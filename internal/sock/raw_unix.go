@@ -55,27 +55,34 @@ func tryWrite(raw syscall.RawConn, head, body []byte, last bool) (int, error) {
 
 // write returns true whatever happened: false would park the goroutine.
 func (t *writeTry) write(fd uintptr) bool {
+	switch {
+	case t.body != nil:
+		t.n, t.err = attempt(func() (int, error) { return writeBoth(int(fd), t.head, t.body) })
+	case t.last:
+		t.n, t.err = attempt(func() (int, error) { return writeLast(int(fd), t.head) })
+	default:
+		t.n, t.err = attempt(func() (int, error) { return unix.Write(int(fd), t.head) })
+	}
+	return true
+}
+
+// tryNow writes what fits, for Direct.
+func tryNow(fd int, p []byte) (int, error) {
+	return attempt(func() (int, error) { return sendNow(fd, p) })
+}
+
+// attempt is one attempt to write: that nothing fits is no failure of it.
+func attempt(write func() (int, error)) (int, error) {
 	for {
-		var n int
-		var err error
-		switch {
-		case t.body != nil:
-			n, err = writeBoth(int(fd), t.head, t.body)
-		case t.last:
-			n, err = writeLast(int(fd), t.head)
-		default:
-			n, err = unix.Write(int(fd), t.head)
-		}
-		switch err {
+		switch n, err := write(); err {
 		case nil:
-			t.n = max(n, 0)
+			return max(n, 0), nil
 		case unix.EINTR:
-			continue
 		case unix.EAGAIN:
+			return 0, nil
 		default:
-			t.err = os.NewSyscallError("write", err)
+			return 0, os.NewSyscallError("write", err)
 		}
-		return true
 	}
 }
 

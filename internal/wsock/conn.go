@@ -38,6 +38,10 @@ type Config struct {
 	// may be nil; the Ending carries the panic too. It must not panic.
 	OnPanic func(value any, stack []byte)
 
+	// Stacks are what Served connections work on; nil starts a goroutine after each
+	// read, to wait for the next.
+	Stacks *Stacks
+
 	// Client makes New take the client's role: it masks, and takes no masked
 	// frames. Dial has it in any case.
 	Client bool
@@ -123,7 +127,7 @@ func (c *Conn) Serve(h Handler) {
 // over: for one that is expected to be short.
 func (c *Conn) Run(h Handler) {
 	c.begin(h)
-	for c.turn() {
+	for c.turn((*Conn).worked) {
 	}
 }
 

@@ -28,6 +28,14 @@ type Handler interface {
 	Ended(e Ending)
 }
 
+// Gatherer is a Handler that does for several messages at once what it does for one.
+type Gatherer interface {
+	// Lull is called when what has been read brings no more messages for now: before
+	// anything is waited for, before a ping is answered, and before Ended, except
+	// where a panic led to that. No message may have come since the last one.
+	Lull()
+}
+
 // Ending is how a connection ended.
 type Ending struct {
 	// Clean says that a whole Close frame was received while nothing had ended

@@ -91,7 +91,15 @@ func footprint() int64 {
 // it.
 const measuring = "WSOCK_TEST_MEASURING"
 
-func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) {
+func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) { idleSocket(t, nil) }
+
+func TestAnIdleSocketThatWorksOnStacksIsSmallAfterTraffic(t *testing.T) {
+	stacks := new(Stacks)
+	defer stacks.Close()
+	idleSocket(t, stacks)
+}
+
+func idleSocket(t *testing.T, stacks *Stacks) {
 	if os.Getenv(measuring) == "" {
 		alone := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		alone.Env = append(os.Environ(), measuring+"=1")
@@ -111,7 +119,7 @@ func TestAnIdleSocketIsSmallAfterTraffic(t *testing.T) {
 	ring := keepalive.NewRing(time.Hour)
 	ring.Start()
 	defer ring.Close()
-	cfg := &Config{MaxMessage: 1 << 20, Ring: ring}
+	cfg := &Config{MaxMessage: 1 << 20, Ring: ring, Stacks: stacks}
 	var messages, ended atomic.Int64
 	conns := make([]*Conn, sockets)
 	peers := make([]rawPeer, sockets)

@@ -7,22 +7,24 @@ import (
 	"github.com/diverge-network/gateway/internal/sock"
 )
 
-// loop is the reading goroutine. After every piece of work it ends and leaves
-// the waiting to a successor, because a stack that has grown stays grown.
+// loop is the reading goroutine. A stack that has grown stays grown: it works on
+// one of Config.Stacks, or else it ends after every piece of work and leaves the
+// waiting to a successor.
 func (c *Conn) loop() {
-	if c.turn() {
+	if stacks := c.cfg.Stacks; stacks != nil {
+		for c.turn(stacks.work) {
+		}
+	} else if c.turn((*Conn).worked) {
 		go c.run()
 	}
 }
 
 // turn waits, between two frames and without a buffer, and then works until it
 // is between two frames again. It returns false when the connection is over.
-func (c *Conn) turn() (again bool) {
+func (c *Conn) turn(work func(*Conn, *sock.Chunk) bool) (again bool) {
 	defer c.rescue()
-	if early := c.early; early != nil {
-		c.early = nil
-		defer early.Release()
-		return c.consume(early.B)
+	if c.early != nil {
+		return work(c, nil)
 	}
 	if amid := c.in.message != nil; amid != c.amid.Load() {
 		c.amid.Store(amid)
@@ -32,11 +34,19 @@ func (c *Conn) turn() (again bool) {
 		c.lost(err)
 		return false
 	}
-	return c.work(chunk)
+	return work(c, chunk)
 }
 
-// work consumes the chunk, and reads on for as long as a frame is under way.
-func (c *Conn) work(chunk *sock.Chunk) (again bool) {
+// worked acts on what came early, or on the chunk, and reads on for as long as a
+// frame is under way. It returns false when the connection is over.
+func (c *Conn) worked(chunk *sock.Chunk) (again bool) {
+	defer c.rescue()
+	if chunk == nil {
+		early := c.early
+		c.early = nil
+		defer early.Release()
+		return c.consume(early.B)
+	}
 	defer chunk.Release()
 	if !c.consume(chunk.B) {
 		return false
@@ -54,7 +64,9 @@ func (c *Conn) work(chunk *sock.Chunk) (again bool) {
 func (c *Conn) readOn(chunk *sock.Chunk) (again bool) {
 	if spare := c.in.spare(); spare != nil {
 		n, err := c.sc.Read(spare)
-		return c.act(c.in.filled(n), nil) && c.goesOn(err)
+		again = c.act(c.in.filled(n), nil)
+		c.lull()
+		return again && c.goesOn(err)
 	}
 	into := chunk.B[:cap(chunk.B)]
 	n, err := c.sc.Read(into)
@@ -78,6 +90,7 @@ func (c *Conn) consume(p []byte) (again bool) {
 		p = rest
 		c.more = len(p) > 0 || cap(p) == 0 // a full buffer may not hold all that came
 		if bad != nil {
+			c.lull()
 			c.violated(bad)
 			break
 		}
@@ -86,7 +99,15 @@ func (c *Conn) consume(p []byte) (again bool) {
 		}
 	}
 	c.in.rest()
+	c.lull()
 	return true
+}
+
+// lull tells a handler that gathers messages that there are no more for now.
+func (c *Conn) lull() {
+	if g, gathers := c.handler.(Gatherer); gathers && !c.ended {
+		g.Lull()
+	}
 }
 
 // act does what an event asks for. It returns false when the connection is over.
@@ -97,6 +118,7 @@ func (c *Conn) act(ev event, body []byte) (again bool) {
 	switch ev {
 	case evMessage:
 		if bad := c.handler.Message(c.in.takeMessage()); bad != nil {
+			c.lull()
 			c.violated(bad)
 		}
 	case evText:
@@ -104,8 +126,10 @@ func (c *Conn) act(ev event, body []byte) (again bool) {
 			c.violated(bad)
 		}
 	case evPing:
+		c.lull() // a pong says that what came before the ping is dealt with
 		c.answerPing(body)
 	case evClose:
+		c.lull()
 		return c.closed(body)
 	}
 	return true

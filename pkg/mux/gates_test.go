@@ -79,6 +79,10 @@ func TestRefusalAndNotificationAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { p.Notification(frame) }); n != 0 {
 		t.Fatalf("%v allocations per notification", n)
 	}
+	together := [][]byte{frame, frame, frame}
+	if n := testing.AllocsPerRun(1000, func() { p.Notification(together...) }); n != 0 {
+		t.Fatalf("%v allocations for notifications that came together", n)
+	}
 	if n := testing.AllocsPerRun(1000, func() { c.Drained() }); n != 0 {
 		t.Fatalf("%v allocations per look at whether it is drained", n)
 	}

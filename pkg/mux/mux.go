@@ -30,6 +30,13 @@ type Sink interface {
 	Notify(n codec.Notification)
 }
 
+// BatchSink is a Sink that takes notifications which came together at once.
+type BatchSink interface {
+	Sink
+	// NotifyAll is Notify for each of them, in order.
+	NotifyAll(all []codec.Notification)
+}
+
 // Forgetter is a Sink that wants to know when its container is forgotten
 // (protocol G5).
 type Forgetter interface {

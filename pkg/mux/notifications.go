@@ -1,34 +1,85 @@
 package mux
 
-import "github.com/diverge-network/gateway/pkg/codec"
+import (
+	"sync"
 
-// Notification takes one message of a kind-4 path: it is decoded, counted and
-// handed to the container's Sink; one that cannot be decoded is dropped and
-// counted (protocol N6). It reports whether the message was the last: the
-// channel is finished and what follows changes nothing (N3). frame is borrowed
-// until it returns.
-func (p *Path) Notification(frame []byte) (last bool) {
+	"github.com/diverge-network/gateway/pkg/codec"
+)
+
+// Notification takes a message of a kind-4 path, or several that came together:
+// each is decoded, counted and handed to the container's Sink; one that cannot be
+// decoded is dropped and counted (protocol N6). It reports whether one was the
+// last: the channel is finished and what follows changes nothing (N3). The frames
+// are borrowed until it returns.
+func (p *Path) Notification(frames ...[]byte) (last bool) {
 	c := p.ask.container
-	counters := &c.mux.counters
 	if !p.ask.kind.Many() {
 		c.mux.illegal("a notification on a path of kind %v", p.ask.kind)
 		return false
 	}
-	n, last, err := codec.DecodeNotification(frame)
-	if !p.hear(last) {
+	d := decodings.Get().(*decoding)
+	defer d.release()
+	last = d.decode(frames)
+	if !p.hear(false) {
 		return true
 	}
-	switch {
-	case err != nil:
-		counters.undecodable.Add(1)
-	case last: // an error, which is for nobody but the counter
-	case c.sink == nil:
-		counters.unheard.Add(1)
-	default:
-		counters.notifications.Add(1)
-		c.sink.Notify(n)
+	counters := &c.mux.counters
+	counters.undecodable.Add(int64(d.undecodable))
+	if c.sink == nil {
+		counters.unheard.Add(int64(len(d.all)))
+	} else {
+		counters.notifications.Add(int64(len(d.all)))
+		d.handTo(c.sink)
+	}
+	if last {
+		p.hear(true)
 	}
 	return last
+}
+
+// decoding is room for notifications that came together.
+type decoding struct {
+	all         []codec.Notification
+	undecodable int
+}
+
+var decodings = sync.Pool{New: func() any { return new(decoding) }}
+
+// keptDecodings is for how many notifications room is kept.
+const keptDecodings = 64
+
+func (d *decoding) release() {
+	clear(d.all)
+	d.all, d.undecodable = d.all[:0], 0
+	if cap(d.all) <= keptDecodings {
+		decodings.Put(d)
+	}
+}
+
+// decode goes as far as to the last.
+func (d *decoding) decode(frames [][]byte) (last bool) {
+	for i := 0; i < len(frames) && !last; i++ {
+		var n codec.Notification
+		var err error
+		n, last, err = codec.DecodeNotification(frames[i])
+		switch {
+		case err != nil:
+			d.undecodable++
+		case !last: // which is an error, for nobody but the counter
+			d.all = append(d.all, n)
+		}
+	}
+	return last
+}
+
+func (d *decoding) handTo(s Sink) {
+	if together, ok := s.(BatchSink); ok && len(d.all) > 1 {
+		together.NotifyAll(d.all)
+		return
+	}
+	for _, n := range d.all {
+		s.Notify(n)
+	}
 }
 
 // hear reports whether p still is the container's notifications path, which the

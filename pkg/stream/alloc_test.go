@@ -36,6 +36,29 @@ func TestPublishingToReadyStreamsAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestABatchIsOneAllocationForAllStreams(t *testing.T) {
+	for _, n := range []int{1, 10, 1000} {
+		h := NewHub(&Config{Counters: new(Counters)})
+		for range n {
+			h.Open(ready{}, nil)
+		}
+		b := new(Batch)
+		all := []Message{keyed("k", "notification"), lossy("another"), lossy("a third")}
+		if allocs := testing.AllocsPerRun(100, func() {
+			for _, m := range all {
+				b.Add(m)
+			}
+			if h.PublishBatch(b) != n {
+				t.Fatal("not all took it")
+			}
+			b.Reset()
+		}); allocs != 1 {
+			t.Errorf("%d streams: %v allocations", n, allocs)
+		}
+		h.Close(CloseShutdown)
+	}
+}
+
 func TestQueueingOnASlowStreamAllocatesNothingMoreOnceItIsFull(t *testing.T) {
 	h := NewHub(&Config{Messages: 16})
 	g := newGate(0)

@@ -59,6 +59,16 @@ func (c *Config) bytes() int {
 	return c.Bytes
 }
 
+// fit reports whether messages, whose bytes are these, could wait on a stream on
+// which nothing else does.
+func (c *Config) fit(all []Message, bytes []byte) bool {
+	fit := len(all) <= c.messages() && len(bytes) <= c.bytes()
+	for i := range all {
+		fit = fit && len(all[i].Bytes) > 0
+	}
+	return fit
+}
+
 func (c *Config) stall() time.Duration {
 	if c.Stall == 0 {
 		return DefaultStall

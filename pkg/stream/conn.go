@@ -6,9 +6,10 @@ import "time"
 // TryWrite, Write and SetWriteDeadline; Close may come beside any of them.
 type Conn interface {
 	// TryWrite writes what fits without waiting and returns how many bytes that
-	// were: 0 and no error where nothing did. It must not keep p.
+	// were: 0 and no error where nothing did. It must not keep p, which is one
+	// message or several.
 	TryWrite(p []byte) (int, error)
-	// Write writes all of p, waiting as long as the write deadline allows; then
+	// Write writes all of p, a piece of one message, waiting as long as the write deadline allows; then
 	// it returns os.ErrDeadlineExceeded (perhaps wrapped) and how much went out.
 	Write(p []byte) (int, error)
 	// SetWriteDeadline bounds Write; the zero time means no bound.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/diverge-network/gateway/pkg/codec"
 )
 
 // pieceSize is how much is written under one deadline: small enough that a
@@ -11,8 +13,15 @@ import (
 // record, since a TLS connection does not survive a deadline.
 const pieceSize = 16 << 10
 
+// runSize is how much of the messages that wait is joined into one write.
+const runSize = 16 << 10
+
 // flush is the stream's flusher: it has the right to write until nothing waits,
 // and ends then or with the stream. It is begun only by gave.
+//
+// It waits for the connection with the first message alone, so that what is behind
+// that can still make room or be merged with. What follows goes out without
+// waiting, for as long as the connection takes it.
 func (s *Stream) flush() {
 	defer s.guard()
 	deadline := false
@@ -45,6 +54,12 @@ func (s *Stream) flush() {
 		case n == 0:
 			s.abandon(CloseStalled)
 			return
+		default:
+			continue
+		}
+		// One message first: where the connection takes nothing without waiting,
+		// more would be joined in vain.
+		for most := 0; s.try(most); most = runSize {
 		}
 	}
 }
@@ -58,12 +73,9 @@ func (s *Stream) piece(deadline bool) (piece []byte, ending uint32, over bool) {
 	if s.over() {
 		return nil, 0, true
 	}
-	b := s.backlog
-	if b != nil && b.rest == nil {
-		b.advance(s)
-	}
-	if b != nil && b.rest != nil {
-		return b.rest[:min(len(b.rest), pieceSize)], 0, false
+	if b := s.backlog; b != nil && b.count > 0 {
+		rest := b.at(0).Bytes[b.written:]
+		return rest[:min(len(rest), pieceSize)], 0, false
 	}
 	s.backlog = nil
 	if deadline {
@@ -72,20 +84,74 @@ func (s *Stream) piece(deadline bool) (piece []byte, ending uint32, over bool) {
 	return nil, s.pause(), true
 }
 
-// wrote takes note of n bytes. A stream that was closed meanwhile has counted its
-// message as dropped.
+// try writes what waits, as far as it goes without waiting: one message, or as
+// many as are at most so many bytes together. It reports whether all of that went
+// out; a failure shows again at the next write.
+func (s *Stream) try(most int) bool {
+	run, joined := s.run(most)
+	if joined != nil {
+		defer joined.Release()
+	}
+	if len(run) == 0 {
+		return false
+	}
+	n, _ := s.conn.TryWrite(run)
+	s.wrote(n)
+	return n == len(run)
+}
+
+// run takes messages in hand and returns their bytes, in a buffer if they are
+// several; none if nothing waits or the stream is closed.
+func (s *Stream) run(most int) (run []byte, joined *codec.Buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.backlog
+	if b == nil || b.count == 0 {
+		return nil, nil
+	}
+	run = b.at(0).Bytes[b.written:]
+	n, size := 1, len(run)
+	for n < b.count && size+len(b.at(n).Bytes) <= most {
+		size += len(b.at(n).Bytes)
+		n++
+	}
+	b.hold(n)
+	if n == 1 {
+		return run, nil
+	}
+	joined = codec.GetBuffer(size)
+	joined.B = append(joined.B, run...)
+	for i := 1; i < n; i++ {
+		joined.B = append(joined.B, b.at(i).Bytes...)
+	}
+	return joined.B, joined
+}
+
+// wrote takes note of n bytes of what is in hand. A stream that was closed
+// meanwhile has counted its messages as dropped.
 func (s *Stream) wrote(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.backlog
-	if b == nil || n == 0 {
+	if b == nil {
 		return
 	}
-	b.rest = b.rest[n:]
-	if len(b.rest) > 0 {
-		return
+	messages, bytes := 0, 0
+	for n > 0 {
+		size := len(b.at(0).Bytes)
+		left := size - b.written
+		if n < left {
+			b.written += n
+			break
+		}
+		n -= left
+		b.pop()
+		messages++
+		bytes += size
 	}
-	s.counters().Sent.Add(1)
-	s.counters().queued(-1, -s.writing)
-	b.advance(s)
+	b.hold(1)
+	if messages > 0 {
+		s.counters().Sent.Add(uint64(messages))
+		s.counters().queued(-messages, -bytes)
+	}
 }

@@ -35,23 +35,32 @@ func NewHub(config *Config) *Hub {
 // opening, a closing or another hub. Publications of one goroutine reach each
 // stream in order (protocol N7).
 func (h *Hub) Publish(m Message) (streams int) {
+	one := [1]Message{m}
+	return h.publish(one[:], m.Bytes, 0)
+}
+
+// publish gives messages, whose bytes lie one after the other, to every stream.
+// merged more of them added nothing.
+func (h *Hub) publish(all []Message, bytes []byte, merged int) (streams int) {
 	list := h.streams.Load()
 	if list == nil {
 		return 0
 	}
-	var sent uint64
+	atOnce := h.config.fit(all, bytes)
+	sent := 0
 	for _, s := range *list {
-		took, wrote := s.give(&m)
+		if merged != 0 {
+			s.merged(merged)
+		}
+		took, wrote := s.give(all, bytes, atOnce)
 		if took {
 			streams++
 		}
-		if wrote {
-			sent++
-		}
+		sent += wrote
 	}
 	// Once for all: a thousand streams would fight over the counter.
 	if sent != 0 {
-		h.config.counters().Sent.Add(sent)
+		h.config.counters().Sent.Add(uint64(sent))
 	}
 	return streams
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -119,6 +120,33 @@ func (m *model) take(n Message) bool {
 	return true
 }
 
+// giveAll is for messages that came together.
+func (m *model) giveAll(all []Message) (took bool) {
+	if m.closed || m.last {
+		return false
+	}
+	var distinct []Message
+	size, fits := 0, true
+	for _, n := range all {
+		if n.Key != "" && slices.ContainsFunc(distinct, func(have Message) bool { return have.Key == n.Key }) {
+			m.merged++
+			continue
+		}
+		distinct = append(distinct, n)
+		size += len(n.Bytes)
+		fits = fits && len(n.Bytes) > 0
+	}
+	if len(m.waiting) == 0 && fits && len(distinct) <= m.messages && size <= m.bytes {
+		m.waiting = distinct
+		m.drain()
+		return len(distinct) > 0
+	}
+	for _, n := range distinct {
+		took = !m.closed && m.take(n) || took
+	}
+	return took
+}
+
 func TestAStreamDoesWhatANaiveQueueDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Without its Deadline, which a bubble does not have.
@@ -150,6 +178,16 @@ func TestAStreamDoesWhatANaiveQueueDoes(t *testing.T) {
 				"send": func(t *rapid.T) {
 					n := give(t)
 					if got, want := s.Send(n), m.give(n); got != want {
+						t.Fatalf("taken %v, want %v", got, want)
+					}
+				},
+				"publish a batch": func(t *rapid.T) {
+					b, all := new(Batch), make([]Message, rapid.IntRange(0, 5).Draw(t, "messages"))
+					for i := range all {
+						all[i] = give(t)
+						b.Add(all[i])
+					}
+					if got, want := h.PublishBatch(b) == 1, m.giveAll(all); got != want {
 						t.Fatalf("taken %v, want %v", got, want)
 					}
 				},

@@ -154,8 +154,8 @@ func TestN7_AllStreamsShareOnePublicationsBytes(t *testing.T) {
 		h.Publish(m)
 		for _, s := range streams {
 			s.mu.Lock()
-			expect(t, "the one being written", unsafe.SliceData(s.backlog.rest), unsafe.SliceData(m.Bytes))
-			expect(t, "the one queued", unsafe.SliceData(s.backlog.at(0).Bytes), unsafe.SliceData(m.Bytes))
+			expect(t, "the one being written", unsafe.SliceData(s.backlog.at(0).Bytes), unsafe.SliceData(m.Bytes))
+			expect(t, "the one queued", unsafe.SliceData(s.backlog.at(1).Bytes), unsafe.SliceData(m.Bytes))
 			s.mu.Unlock()
 		}
 	})

@@ -20,27 +20,27 @@ func (s *Stream) CloseAfter(m Message, reason CloseReason) {
 		s.mu.Unlock()
 		s.refuse(&m)
 	case !s.busy:
-		s.busy, s.writing = true, len(m.Bytes)
+		s.begin(1, len(m.Bytes))
 		s.mu.Unlock()
-		s.writeLast(&m)
+		s.writeLast(m)
 	case len(m.Bytes) == 0:
 		s.mu.Unlock()
 		s.counters().Sent.Add(1)
 	default:
-		_, full := s.admit(&m)
+		_, full := s.admitAll([]Message{m})
 		s.mu.Unlock()
 		s.admitted(full)
 	}
 }
 
 // writeLast writes the last message of a stream on which nothing waits.
-func (s *Stream) writeLast(m *Message) {
+func (s *Stream) writeLast(m Message) {
 	var n int
 	var err error
 	if len(m.Bytes) > 0 {
 		n, err = s.conn.TryWrite(m.Bytes)
 	}
-	if _, wrote := s.gave(m, n, err); wrote {
+	if _, sent := s.gave([]Message{m}, m.Bytes, n, err); sent != 0 {
 		s.counters().Sent.Add(1)
 	}
 }

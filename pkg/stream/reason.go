@@ -52,7 +52,7 @@ const (
 	// DropTooBig: it was larger than Config.Bytes.
 	DropTooBig
 	// DropClosed: it was waiting or being written when its stream was closed, or
-	// its own coming closed it. The one being written may have got out after all.
+	// its own coming closed it. What was being written may have got out after all.
 	DropClosed
 
 	// DropReasonCount is how many reasons there are.

@@ -23,17 +23,16 @@ type Stream struct {
 	// busy says that one goroutine has the right to write: the giver of a message
 	// or the flusher. Nothing waits while nobody is busy.
 	busy bool
-	// mu guards what is below and busy. It is held while memory is moved, never
-	// during I/O, a callback, or together with another lock.
-	mu sync.Mutex
-	// writing is the size of the message that is being written, noMessage if
-	// none. It means something only while busy.
-	writing int
+	// giving is how many messages a giver is writing, and givingBytes their size;
+	// what the flusher writes is in the backlog.
+	giving uint16
+	// mu guards what is around it. It is held while memory is moved, never during
+	// I/O, a callback, or together with another lock.
+	mu          sync.Mutex
+	givingBytes int
 	// backlog is what waits: nil if nothing does, so that an idle stream is small.
 	backlog *backlog
 }
-
-const noMessage = -1
 
 // parting in ending says that the stream closes once what waits is written.
 const parting = 1 << 8
@@ -41,8 +40,9 @@ const parting = 1 << 8
 // Send gives m to this stream alone, in order with what is published, and
 // reports whether it was taken: written, queued or merged. It never blocks.
 func (s *Stream) Send(m Message) bool {
-	took, wrote := s.give(&m)
-	if wrote {
+	one := [1]Message{m}
+	took, sent := s.give(one[:], m.Bytes, s.hub.config.fit(one[:], m.Bytes))
+	if sent != 0 {
 		s.counters().Sent.Add(1)
 	}
 	return took
@@ -99,10 +99,6 @@ func (s *Stream) end(reason CloseReason) bool {
 	messages, bytes := 0, 0
 	if b != nil {
 		messages, bytes = b.count, b.bytes
-		if b.rest != nil {
-			messages++
-			bytes += s.writing
-		}
 	}
 	s.mu.Unlock()
 	s.counters().queued(-messages, -bytes)
