@@ -179,19 +179,20 @@ func TestTheBoundsHoldForABatch(t *testing.T) {
 		})
 	})
 	t.Run("while it is written", func(t *testing.T) {
-		bubble(t, Config{Messages: 3}, func(t *testing.T, h *Hub, c *Counters) {
+		bubble(t, Config{Messages: 4}, func(t *testing.T, h *Hub, c *Counters) {
 			w := &within{gate: newGate(0)}
 			s := h.Open(w, nil)
 			w.f = func() {
 				expect(t, "one fits", s.Send(lossy("2,")), true)
-				expect(t, "two fit", s.Send(kept("3,")), true) // 2 makes room
-				expect(t, "three fit", s.Send(lossy("4,")), false)
+				expect(t, "two fit", s.Send(kept("3,")), true)
+				expect(t, "three fit", s.Send(kept("4,")), true) // 2 makes room
+				expect(t, "four fit", s.Send(lossy("5,")), false)
 			}
 			h.PublishBatch(batchOf(t, lossy("0,"), lossy("1,")))
-			expect(t, "queued", c.Queued.Load(), 3)
+			expect(t, "queued", c.Queued.Load(), 4)
 			w.grantAll()
 			synctest.Wait()
-			expect(t, "wire", w.sent(), "0,1,3,")
+			expect(t, "wire", w.sent(), "0,1,3,4,")
 			expect(t, "dropped", c.Dropped[DropRoom].Load(), 2)
 		})
 	})

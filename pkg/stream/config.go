@@ -59,10 +59,11 @@ func (c *Config) bytes() int {
 	return c.Bytes
 }
 
-// fit reports whether messages, whose bytes are these, could wait on a stream on
-// which nothing else does.
+// fit reports whether messages, whose bytes are these, may be written at once: one
+// that could wait on a stream on which nothing else does, or as many as leave half
+// of the room to what comes meanwhile.
 func (c *Config) fit(all []Message, bytes []byte) bool {
-	fit := len(all) <= c.messages() && len(bytes) <= c.bytes()
+	fit := len(bytes) <= c.bytes() && len(all) == 1 || len(all) <= c.messages()/2 && len(bytes) <= c.bytes()/2
 	for i := range all {
 		fit = fit && len(all[i].Bytes) > 0
 	}

@@ -13,7 +13,9 @@ import (
 // record, since a TLS connection does not survive a deadline.
 const pieceSize = 16 << 10
 
-// runSize is how much of the messages that wait is joined into one write.
+// runSize is how much of the messages that wait is joined into one write, and no
+// more than half of what may wait: what is in hand cannot make room for what must
+// not be lost.
 const runSize = 16 << 10
 
 // flush is the stream's flusher: it has the right to write until nothing waits,
@@ -74,6 +76,7 @@ func (s *Stream) piece(deadline bool) (piece []byte, ending uint32, over bool) {
 		return nil, 0, true
 	}
 	if b := s.backlog; b != nil && b.count > 0 {
+		b.hold(1) // it may have come since the backlog was last empty
 		rest := b.at(0).Bytes[b.written:]
 		return rest[:min(len(rest), pieceSize)], 0, false
 	}
@@ -111,7 +114,8 @@ func (s *Stream) run(most int) (run []byte, joined *codec.Buffer) {
 	}
 	run = b.at(0).Bytes[b.written:]
 	n, size := 1, len(run)
-	for n < b.count && size+len(b.at(n).Bytes) <= most {
+	most = min(most, s.hub.config.bytes()/2)
+	for n < min(b.count, s.hub.config.messages()/2) && size+len(b.at(n).Bytes) <= most {
 		size += len(b.at(n).Bytes)
 		n++
 	}
