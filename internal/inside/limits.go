@@ -23,6 +23,9 @@ var errSessionEnded = errors.New("the session was ended meanwhile")
 // overLimit is the refusal of what would be over a limit; ok says that err is that
 // of one.
 func (f *Faces) overLimit(err error) (reason Reason, d detail, ok bool) {
+	if err == nil { // mostly, and then nothing is allocated
+		return "", detail{}, false
+	}
 	var over *mux.LimitError
 	switch {
 	case errors.As(err, &over):

@@ -22,8 +22,8 @@ func observed() *Ops {
 		Version:  "v1.2.3",
 		Revision: "abc",
 		Refusals: map[string][]string{
-			"outside": {"claimed", "unknown-path", "max-containers"},
-			"inside":  {"origin", "max-asks", "max-waiting", "max-asks-total", "max-streams"},
+			"outside": {"claimed", "unknown-path", "max-containers", "memory-pressure", "socket-stall"},
+			"inside":  {"origin", "max-asks", "max-waiting", "max-asks-total", "max-streams", "max-containers", "max-buffered", "max-buffered-total", "max-connections-per-second", "memory-pressure"},
 		},
 		Paths:        []string{"requests", "containers", "call-tool", "notifications"},
 		Unheard:      []string{"no-stream"},
