@@ -13,11 +13,7 @@ import (
 	"time"
 )
 
-const (
-	memoryLimit = 64 << 20
-	// besides is what a process has of memory that is not the runtime's to bound: the program itself.
-	besides = 48 << 20
-)
+const memoryLimit = 64 << 20
 
 // TestShortOfMemoryNewWorkIsRefusedAndTheProcessLivesOn has a process of 64 MiB be sent more than that: first bodies that
 // count, then many that are too small for it.
