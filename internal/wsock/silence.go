@@ -127,8 +127,7 @@ func (c *Conn) Doubt() {
 	}
 }
 
-// look is one look at a connection, and schedules the next. A connection that is
-// being closed has bounds of its own.
+// look is one look at a connection, and schedules the next.
 func (c *Conn) look() {
 	w := c.watch
 	w.mu.Lock()
@@ -136,16 +135,8 @@ func (c *Conn) look() {
 	if w.over.Load() {
 		return
 	}
-	c.mu.Lock()
-	shut := c.shut
-	c.mu.Unlock()
-	queued, _ := c.sc.Unacknowledged()
-	if w.queued > queuedMuch && queued != w.queued { // a long message keeps our ping waiting behind it
-		w.stirs()
-	}
-	w.queued = queued
 	moves := w.moves.Load()
-	lives := moves != w.seen || shut
+	lives := moves != w.seen || c.takes()
 	w.seen = moves
 	switch {
 	case w.doubted, !lives && !w.pinged:
@@ -161,4 +152,16 @@ func (c *Conn) look() {
 	} else {
 		w.timer.Reset(c.cfg.Watch.Quiet())
 	}
+}
+
+// takes reports whether a peer that says nothing lives all the same: it is being
+// sent a long message, which keeps our ping waiting, or the connection is being
+// closed, which has bounds of its own. It is called with watch.mu held.
+func (c *Conn) takes() bool {
+	c.mu.Lock()
+	shut := c.shut
+	c.mu.Unlock()
+	before := c.watch.queued
+	c.watch.queued, _ = c.sc.Unacknowledged()
+	return shut || before > queuedMuch && c.watch.queued != before
 }

@@ -17,8 +17,7 @@ const (
 	leastQuiet = time.Second
 	pong       = time.Second
 	// pingsPerSecond is how many pings a fleet sends, at most, over all its /requests connections while the gateway lives.
-	// Each costs about 15 µs of a processor on both ends.
-	pingsPerSecond = 200
+	pingsPerSecond = 100
 	// notificationsQuiet is the same for the notifications path: longer than between a gateway's own pings, which it has if
 	// /requests has them.
 	notificationsQuiet = 40 * time.Second
