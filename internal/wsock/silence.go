@@ -136,7 +136,7 @@ func (c *Conn) look() {
 		return
 	}
 	moves := w.moves.Load()
-	lives := moves != w.seen || c.takes()
+	lives := moves != w.seen || c.alive()
 	w.seen = moves
 	switch {
 	case w.doubted, !lives && !w.pinged:
@@ -154,10 +154,10 @@ func (c *Conn) look() {
 	}
 }
 
-// takes reports whether a peer that says nothing lives all the same: it is being
+// alive reports whether a peer that says nothing lives all the same: it is being
 // sent a long message, which keeps our ping waiting, or the connection is being
 // closed, which has bounds of its own. It is called with watch.mu held.
-func (c *Conn) takes() bool {
+func (c *Conn) alive() bool {
 	c.mu.Lock()
 	shut := c.shut
 	c.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,8 +31,11 @@ func (p *silentPeer) pong() { _, _ = p.Write([]byte{0x8a, 0}) }
 func doubted(t *testing.T, sockets int, quiet func() time.Duration, knock func(context.Context) error, f func(peers []*silentPeer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var conns []*wsock.Conn
+		var mu sync.Mutex
+		var conns []*wsock.Conn // guarded by mu
 		d := &doubts{ctx: ctx, knock: knock, spread: func() {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, c := range conns {
 				c.Doubt()
 			}
@@ -49,8 +53,11 @@ func doubted(t *testing.T, sockets int, quiet func() time.Duration, knock func(c
 					}
 				}
 			}()
-			conns = append(conns, wsock.New(ours, nil, cfg))
-			conns[len(conns)-1].Serve(p)
+			conn := wsock.New(ours, nil, cfg)
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			conn.Serve(p)
 			peers = append(peers, p)
 		}
 		f(peers)
