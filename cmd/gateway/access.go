@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +16,7 @@ type accessFlags struct {
 	Token     string `help:"Token for the gateway, as gateway token --audience outside prints. Who lists processes sees it: prefer --token-file." env:"GATEWAY_TOKEN" placeholder:"TOKEN" group:"Access"`
 	TokenFile string `help:"File of the token. It is read again as connections are made, so that the token can be replaced." env:"GATEWAY_TOKEN_FILE" placeholder:"FILE" group:"Access"`
 
-	CA         string `name:"ca" help:"File of the CAs (PEM) that the gateway's certificate may be signed by, in place of the system's." env:"GATEWAY_CA" placeholder:"FILE" group:"Access"`
+	CA         string `name:"ca" help:"File of the CAs (PEM) that the gateway's certificate may be signed by, in place of the system's. It is read again as connections are made." env:"GATEWAY_CA" placeholder:"FILE" group:"Access"`
 	ClientCert string `help:"File of the certificate (PEM) that is shown to a gateway with --client-ca. It is read again as connections are made." env:"GATEWAY_CLIENT_CERT" placeholder:"FILE" group:"Access"`
 	ClientKey  string `help:"File of its private key (PEM)." env:"GATEWAY_CLIENT_KEY" placeholder:"FILE" group:"Access"`
 }
@@ -103,13 +102,8 @@ func (a *accessFlags) tls(url string) (*tls.Config, error) {
 	// A connection is opened for each answer: sessions are resumed.
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
 	if a.CA != "" {
-		text, err := os.ReadFile(a.CA)
-		if err != nil {
+		if err := trustFile(config, a.CA, url); err != nil {
 			return nil, fmt.Errorf("--ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--ca: %q holds no certificate in PEM", a.CA)
 		}
 	}
 	switch {

@@ -22,7 +22,7 @@ func (t *tokenCmd) Run(w *world) error {
 	}
 	set, err := auth.ReadKeySet(t.Keys, w.log)
 	if err != nil {
-		return err
+		return fmt.Errorf("--keys: %w (gateway keys new makes a key file)", err)
 	}
 	now := time.Now()
 	token, err := set.Sign(t.Kid, auth.Claims{

@@ -112,6 +112,6 @@ func (s *KeySet) signer(kid string) (*key, error) {
 	case 1:
 		return only, nil
 	default:
-		return nil, fmt.Errorf("several keys can sign: say which with a kid, one of %s", strings.Join(ids, ", "))
+		return nil, fmt.Errorf("several keys can sign: say which with a kid (--kid), one of %s", strings.Join(ids, ", "))
 	}
 }
