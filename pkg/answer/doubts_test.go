@@ -50,8 +50,10 @@ func doubted(t *testing.T, sockets int, quiet func() time.Duration, knock func(c
 				}
 			}()
 			conns = append(conns, wsock.New(ours, nil, cfg))
-			conns[len(conns)-1].Serve(p)
 			peers = append(peers, p)
+		}
+		for i, c := range conns {
+			c.Serve(peers[i])
 		}
 		f(peers)
 		for _, p := range peers {
