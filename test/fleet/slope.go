@@ -5,12 +5,17 @@ import (
 	"time"
 )
 
-// How much a level of a soak may rise over the last half of the watch, in percent of what it is at that half's beginning, by
-// the straight line that fits its samples best.
-const (
-	memoryRise = 5 // a garbage collector's cycle is in it
-	countRise  = 2 // of goroutines and descriptors: of which the containers on their way in are a part
-)
+// countRise is how much goroutines and descriptors may rise over the last half of a soak's watch, in percent of what they are
+// at that half's beginning, by the straight line that fits the samples best: containers on their way in are a part of them.
+const countRise = 2
+
+// memoryRise is the same for memory, over a half as long as this.
+func memoryRise(half time.Duration) float64 {
+	if half < 5*time.Minute {
+		return 10 // a few cycles of the garbage collector
+	}
+	return 5
+}
 
 // certainly is of how many standard errors a slope must be, besides, for a level to count as rising: the garbage collector
 // alone makes memory go up and down by a tenth.
