@@ -114,9 +114,13 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 // has ended its half or reset the connection, or that we closed ours. Unread
 // bytes do not hide it on Linux, where a peer that lets more than 64 KiB of them
 // pile up counts as departed, because its end would not get through to be seen;
-// elsewhere they may hide an ended half. It is false where there is no socket to
+// elsewhere they may hide an ended half. The end of TLS alone, without that of its
+// connection, is seen once it was read. It is false where there is no socket to
 // look at.
 func (c *Conn) Departed() bool {
+	if o := c.secure(); o != nil && o.gone.Load() {
+		return true
+	}
 	raw := c.transport()
 	if raw == nil {
 		return false

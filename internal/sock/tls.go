@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,8 @@ const maxRecord = 16 << 10
 type overTLS struct {
 	*tls.Conn
 	wire wire
-	owed bool // by the writer: that byte. Written before anything else is.
+	owed bool        // by the writer: that byte. Written before anything else is.
+	gone atomic.Bool // the peer has ended TLS, which the reader has seen
 }
 
 // ServeTLS speaks TLS over nc as the server, which nc must belong to from now on
@@ -70,6 +72,9 @@ func shake(over *tls.Conn, until time.Time) error {
 // again.
 func (o *overTLS) Read(p []byte) (int, error) {
 	n, err := o.Conn.Read(p)
+	if err == io.EOF {
+		o.gone.Store(true)
+	}
 	if n > 0 {
 		err = nil
 	}

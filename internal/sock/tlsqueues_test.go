@@ -205,3 +205,19 @@ func TestABoundaryIsFoundHoweverRecordsAreCut(t *testing.T) {
 }
 
 var _ net.Conn = (*wire)(nil)
+
+// TestTLSWhoEndsTLSAloneHasDepartedOnceThatIsRead is of clients that say goodbye and wait for ours, before they end TCP.
+func TestTLSWhoEndsTLSAloneHasDepartedOnceThatIsRead(t *testing.T) {
+	eachVersion(t, func(t *testing.T, version uint16) {
+		c, peer, _ := servedPair(t, version)
+		if err := peer.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ReadIdle(); err != io.EOF {
+			t.Errorf("read: %v", err)
+		}
+		if !c.Departed() {
+			t.Error("it has not departed")
+		}
+	})
+}
