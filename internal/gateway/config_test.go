@@ -51,6 +51,7 @@ func TestWhatCannotBeMeantIsRefusedByFlagAndValue(t *testing.T) {
 		{"an origin with the port that browsers leave out", func(c *Config) { c.AllowOrigin = []string{"https://a.example:443"} }, "--allow-origin", `"https://a.example:443"`},
 		{"any origin", func(c *Config) { c.AllowOrigin = []string{"*"} }, "--allow-origin", `"*"`},
 		{"the second origin", func(c *Config) { c.AllowOrigin = []string{"https://a.example", "null"} }, "--allow-origin", `"null"`},
+		{"a negative time to drain", func(c *Config) { c.DrainTimeout = -time.Second }, "--drain-timeout", `"-1s"`},
 		{"a negative time that is not never", func(c *Config) { c.ReaskAfter = -time.Second }, "--reask-after", `"-1s"`},
 		{"a negative wait that is not never", func(c *Config) { c.SSEAfter = -time.Second }, "--sse-after", `"-1s"`},
 		{"a far side nobody knows", func(c *Config) { c.FarSide = "2027-01-01" }, "--far-side", `"2027-01-01"`},
